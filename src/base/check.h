@@ -7,7 +7,8 @@ namespace sluice {
 
 }  // namespace sluice
 
-// Checks an invariant, in every build. A failure is a bug of ours.
+// Checks an invariant, in every build, and aborts the process if it is broken. That is a bug in
+// Sluice, never the user's mistake. The invariant is given in words:
 // SLUICE_CHECK(free >= 0, "a device is never over-committed");
 #define SLUICE_CHECK(condition, invariant)                              \
   do {                                                                  \

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-// Only the header is used, so that machines that only train need no xxHash library to link.
+// Only xxHash's header is used, so that machines that only train need not link its library.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

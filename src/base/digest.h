@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// A fingerprint of a sequence of values, the same on every machine. Two states with the same digest
-// are taken to be the same state.
+// A fingerprint of a sequence of values. It is the same on every machine. Two states with the same
+// digest are taken to be the same state.
 class Digest {
  public:
   Digest& Add(std::string_view text);

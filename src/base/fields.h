@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// Converts to any type. For expressions that are never evaluated.
+// Converts to any type, in expressions that are never evaluated.
 struct AnyValue {
   template <typename T>
   operator T() const;  // never defined
@@ -25,8 +25,8 @@ consteval std::size_t CountFields() {
 template <typename Struct>
 constexpr std::size_t kFieldsOf = CountFields<Struct>();
 
-// Calls visit on each of these fields in turn. Does not compile unless there are `kFields` of them,
-// so that a field added to a struct is added to its list too.
+// Calls `visit` on each of these fields, in this order. It compiles only if there are `kFields` of
+// them. So a field that is added to a struct must be added to the struct's list of fields too.
 template <std::size_t kFields, typename Visit, typename... Fields>
 void VisitFields(Visit&& visit, Fields&... fields) {
   static_assert(sizeof...(Fields) == kFields, "the list does not name every field of its struct");

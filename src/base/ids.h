@@ -5,7 +5,8 @@
 
 namespace sluice {
 
-// Strong ids, so that two of them cannot be swapped. Zero is never handed out: it means "none".
+// Ids are types of their own, so that two different ids cannot be swapped. 0 means "none", except
+// for a DeviceId.
 enum class StudyId : std::uint32_t {};
 enum class TrialId : std::uint32_t {};   // numbers the trials of one study from 1
 enum class GroupId : std::uint32_t {};   // numbers the trial groups of one study from 1
@@ -25,14 +26,14 @@ constexpr bool IsSet(Id id) {
   return Number(id) != 0;
 }
 
-// A trial of one of several studies.
+// Identifies a trial where there are several studies.
 struct TrialKey {
   StudyId study{};
   TrialId trial{};
   friend auto operator<=>(const TrialKey&, const TrialKey&) = default;
 };
 
-// Work done or to be done by a trial, in the study's own unit (epochs, steps, ...).
+// Work that a trial has done or is to do, in the study's unit (epochs, steps, ...).
 using Work = std::int64_t;
 
 // No bound on a trial's work: it runs until its program ends.

@@ -13,9 +13,9 @@ namespace sluice {
 
 using Kind = JsonValue::Kind;
 
-// The values of a JSON text in one vector. After the item of an object come its names and values in
-// turn, after that of a list its values. Items are small, because a text can hold one for every two
-// characters.
+// The values of a JSON text, in one vector. The item of an object is followed by its members, each
+// of which is a name and a value. The item of a list is followed by its values. Items are small,
+// because a text may have a value for every two characters.
 struct JsonTape {
   struct Part {
     std::uint32_t begin;  // in `texts`
@@ -23,7 +23,7 @@ struct JsonTape {
   };
   struct Item {
     Kind kind = Kind::kNull;
-    std::uint32_t end = 0;  // where the next value begins, behind all that this one contains
+    std::uint32_t end = 0;  // where the next value begins, after all that this value contains
     union {
       std::int64_t integer = 0;
       std::uint64_t natural;
@@ -39,7 +39,8 @@ struct JsonTape {
 
 namespace {
 
-// Called by the library's parser. A function that returns false ends the parse.
+// Writes the tape while the library parses a text: the parser calls a function for each value. A
+// function that returns false ends the parse.
 class TapeWriter final : public nlohmann::json_sax<nlohmann::json> {
  public:
   TapeWriter(JsonTape& tape, const JsonDocument::Limits& limits) : tape_(tape), limits_(limits) {}
@@ -95,7 +96,7 @@ class TapeWriter final : public nlohmann::json_sax<nlohmann::json> {
     tape_.texts += text;
     return true;
   }
-  // Where the next item will be.
+  // The index that the next item will have.
   std::uint32_t Place() const { return static_cast<std::uint32_t>(tape_.items.size()); }
   bool Open(Kind kind) {
     open_.push_back({.at = tape_.items.size()});
@@ -138,7 +139,8 @@ void AppendValue(std::string& json, const JsonValue& value) {
 using Member = JsonValue::Member;
 constexpr std::size_t kFewMembers = 16;
 
-// If several members have the same name, the first keeps its place and gets the last one's value.
+// Merges members of the same name: the first keeps its place and gets the value of the last.
+// MergeFew compares all pairs of names. MergeMany sorts, so it is fast for many members too.
 void MergeFew(std::vector<Member>& members) {
   auto end = members.begin();
   for (const Member& member : members) {

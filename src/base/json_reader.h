@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-struct JsonTape;  // the values of a text, one behind the other
+struct JsonTape;  // the values of a text, one after another
 
 // A value of a JsonDocument. Valid while the document lives.
 class JsonValue {
@@ -30,8 +30,8 @@ class JsonValue {
   Kind kind() const;
   bool IsNumber() const;
 
-  // These return nothing if the value is of another kind. A number without a point and an exponent
-  // is an integer if it fits.
+  // Each function returns nothing if the value is of another kind. A number that has neither a
+  // point nor an exponent is an integer if it is in the range of the type.
   std::optional<std::int64_t> Integer() const;
   std::optional<std::uint64_t> Unsigned() const;
   // A number, or one of the texts for numbers that JSON lacks: "NaN", "Infinity", "-Infinity".
@@ -39,12 +39,12 @@ class JsonValue {
   std::optional<std::string_view> Text() const;
   std::optional<bool> Boolean() const;
   std::optional<std::vector<JsonValue>> List() const;
-  // In the order of the text. Of several members with the same name, only the last value is there,
-  // in the first one's place.
+  // The members of an object, in the order of the text. If several members have the same name, one
+  // is returned: with the last value, at the place of the first.
   std::optional<std::vector<Member>> Members() const;
-  // The member of an object with this name; the last of several.
+  // The member of an object with this name; if there are several, the last.
   std::optional<JsonValue> Find(std::string_view name) const;
-  // The value as JSON again.
+  // The value, written as JSON.
   std::string Written() const;
 
  private:
@@ -55,8 +55,8 @@ class JsonValue {
   std::size_t at_;
 };
 
-// One JSON object that was read. No tree is built: most objects are small, are read once, and are
-// read for a few of their members.
+// One JSON object that was read. No tree is built, because most objects are small, and are read
+// once for a few of their members.
 class JsonDocument {
  public:
   // Bounds on what is accepted. Finding a name takes time proportional to the number of members.
@@ -64,7 +64,7 @@ class JsonDocument {
     int depth = 1000;
     std::size_t members = SIZE_MAX;  // of one object
   };
-  // Nothing unless the text is one object, in UTF-8, within the limits, under 4 GiB.
+  // Returns nothing unless the text is one object, in UTF-8, within the limits and under 4 GiB.
   static std::optional<JsonDocument> Read(std::string_view text, const Limits& limits);
   static std::optional<JsonDocument> Read(std::string_view text) { return Read(text, Limits()); }
 
@@ -79,7 +79,9 @@ class JsonDocument {
   std::unique_ptr<JsonTape> tape_;
 };
 
-// Reads typed members of an object, and remembers the first that is missing or wrong.
+// Reads typed members of an object. `error` describes the first member that was missing or wrong.
+// For such a member, Integer returns `low`, and the other functions return 0, false or an empty
+// value.
 class JsonMembers {
  public:
   explicit JsonMembers(JsonValue object) : object_(object) {}
@@ -91,13 +93,13 @@ class JsonMembers {
   std::string Text(std::string_view name);
   bool Boolean(std::string_view name);
   double Number(std::string_view name);
-  // The members of an object of numbers.
+  // A member that is an object whose members are all numbers.
   std::vector<std::pair<std::string, double>> Numbers(std::string_view name);
   std::vector<JsonValue> List(std::string_view name, std::string_view expected = "a list");
-  // A member that is an object, as JSON.
+  // A member that is an object, written as JSON.
   std::string Object(std::string_view name);
 
-  // Empty while every member was found and right.
+  // Empty if every member that was read was there and right.
   const std::string& error() const { return error_; }
   void Miss(std::string_view name, std::string_view expected);
 

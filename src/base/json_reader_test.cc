@@ -21,7 +21,7 @@ std::optional<T> If(bool is_one, const Json& json) {
   return is_one ? std::optional<T>(json.get<T>()) : std::nullopt;
 }
 
-// Whether it is an object, and what it holds, as the library sees it.
+// Expects the same as from the library: whether the text is an object, and its members.
 void ExpectSameAsTheLibrary(const std::string& text) {
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   const auto document = JsonDocument::Read(text);

@@ -12,12 +12,12 @@
 
 namespace sluice {
 
-// Pieces of JSON texts, on one line. Bytes that are not UTF-8 are replaced, never refused. NaN and
-// the infinities, which JSON lacks, are written as texts.
+// Appends a value to a JSON text, without line breaks. Bytes that are not UTF-8 are replaced. NaN
+// and the infinities, which JSON lacks, are written as texts.
 void AppendJson(std::string& json, double number);
 void AppendJson(std::string& json, std::string_view text);
 
-// The same JSON in our own layout. The text must be JSON.
+// The same JSON in the layout of our writers. `json` must be valid JSON.
 std::string RewrittenJson(std::string_view json);
 
 // A list, made by calling `append(json, item)` for each item.
@@ -47,7 +47,7 @@ class JsonWriter {
   JsonWriter& Add(std::string_view name, std::string_view text);
   // A text, or null.
   JsonWriter& AddOptional(std::string_view name, const std::optional<std::string>& text);
-  // UTC; null at 0 and kNever.
+  // A time in UTC; null for kNever and for a time that is not set.
   JsonWriter& AddTime(std::string_view name, Time time);
   // A value that is JSON already.
   JsonWriter& AddJson(std::string_view name, std::string_view json);

@@ -6,12 +6,13 @@
 
 namespace sluice {
 
-// Bugs planted on purpose, one switched on at a time, so that the simulator can show that it finds
-// them. Only a build for that purpose (CMake's SLUICE_PLANTED_BUGS) has them. In every other build
-// `Planted` is false at compile time, and the code that depends on it is not there.
+// Bugs that are planted on purpose, so that the fault simulation can show that it finds them. At
+// most one is switched on at a time. Only a build for that purpose (CMake's SLUICE_PLANTED_BUGS)
+// has planted bugs. In every other build `Planted` is false at compile time, so the code of the
+// bugs is left out.
 #ifdef SLUICE_PLANTED_BUGS
 
-// All planted bugs, each with what is wrong.
+// A planted bug, and what is wrong when it is switched on.
 struct PlantedBug {
   std::string_view name;
   std::string_view what;
@@ -21,6 +22,7 @@ const std::vector<PlantedBug>& PlantedBugs();
 // Switches this bug on and all others off. An empty name switches all off.
 void PlantBug(std::string_view name);
 
+// Whether this bug is switched on.
 bool Planted(std::string_view name);
 
 #else

@@ -31,7 +31,7 @@ Random Random::Fork(std::uint64_t number) const {
   return Random(Digest().Add(key_).Add(number).Value());
 }
 
-// xoshiro256**
+// The generator xoshiro256**.
 std::uint64_t Random::Next() {
   const std::uint64_t result = std::rotl(state_[1] * 5, 7) * 9;
   const std::uint64_t shifted = state_[1] << 17;

@@ -6,9 +6,9 @@
 
 namespace sluice {
 
-// A seeded stream of random numbers, the same on every machine and compiler. Streams are forked by
-// label or number, so that the draws of one part of the program never shift the draws of another:
-// Random(seed).Fork("random").Fork(17).
+// A seeded stream of random numbers. It is the same on every machine and with every compiler.
+// Streams are forked by label or number, as in Random(seed).Fork("random").Fork(17). So the draws
+// of one part of the program do not change the draws of another part.
 class Random {
  public:
   explicit Random(std::uint64_t seed);
@@ -24,7 +24,7 @@ class Random {
   bool Chance(double probability) { return Uniform() < probability; }
 
  private:
-  std::uint64_t key_;  // what forks derive from; drawing does not change it
+  std::uint64_t key_;  // forks are made from it; drawing does not change it
   std::array<std::uint64_t, 4> state_;
 };
 

@@ -9,8 +9,8 @@
 namespace sluice {
 namespace {
 
-// xoshiro256** seeded by splitmix64, computed by other code. If these numbers change, so does every
-// study with a seed.
+// The numbers of xoshiro256**, seeded by splitmix64, as other code computes them. If these numbers
+// change, the draws of every study with a seed change too.
 TEST(RandomTest, KnownVectorsStayFixed) {
   Random zero(0);
   EXPECT_EQ(zero.Next(), 0x99ec5f36cb75f2b4u);
@@ -58,7 +58,7 @@ TEST(RandomTest, BelowStaysBelowAndIsUniform) {
   for (const int count : counts) EXPECT_NEAR(count, kDraws / 10.0, 5 * std::sqrt(kDraws * 0.09));
 }
 
-// A plain remainder would fall in the lower half two times out of three.
+// With a plain remainder, half of the draws would fall in the lower third.
 TEST(RandomTest, BelowIsUnbiasedForLargeBounds) {
   const std::uint64_t bound = 3 * (std::uint64_t{1} << 62);
   Random random(4);

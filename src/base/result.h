@@ -7,19 +7,19 @@
 
 namespace sluice {
 
-// Says what the caller can do about an error.
+// What the caller can do about an error.
 enum class ErrorCode {
   kInvalidArgument,     // mend the input
   kNotFound,            // name something that exists
-  kFailedPrecondition,  // change the state of things first
+  kFailedPrecondition,  // change the state of the study, the store or the machine first
   kUnavailable,         // try again later
   kCorruption,          // restore from a good copy
 };
 
 std::string_view Name(ErrorCode code);
 
-// An error that is not a bug of ours. The message is written for the user: what was expected, what
-// was found, where, what to do.
+// An error that is not a bug in Sluice. The message is for the user. It says what was expected,
+// what was found, where, and what to do.
 struct Error {
   ErrorCode code;
   std::string message;
@@ -54,7 +54,8 @@ inline std::unexpected<Error> Corruption(std::string message) {
 
 }  // namespace sluice
 
-// Returns the error of an expression that yields a Status or a Result.
+// Evaluates an expression that yields a Status or a Result. If it is an error, returns the error
+// from the current function.
 #define SLUICE_TRY(expression)                                  \
   do {                                                          \
     if (auto sluice_result = (expression); !sluice_result) {    \
@@ -65,7 +66,8 @@ inline std::unexpected<Error> Corruption(std::string message) {
 #define SLUICE_CONCAT_INNER(a, b) a##b
 #define SLUICE_CONCAT(a, b) SLUICE_CONCAT_INNER(a, b)
 
-// SLUICE_ASSIGN(auto x, Compute()): x is the value, or the error is returned.
+// SLUICE_ASSIGN(auto x, Compute()): if Compute() fails, returns the error from the current
+// function; otherwise x is the value.
 #define SLUICE_ASSIGN(declaration, expression)                                          \
   auto SLUICE_CONCAT(sluice_result_, __LINE__) = (expression);                          \
   if (!SLUICE_CONCAT(sluice_result_, __LINE__)) {                                       \

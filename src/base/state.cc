@@ -11,7 +11,7 @@ std::unexpected<Error> UnreadableState(std::string_view what) {
 void StateWriter::PutInteger(std::int64_t value) {
   std::uint64_t bits =
       (static_cast<std::uint64_t>(value) << 1) ^ static_cast<std::uint64_t>(value >> 63);
-  char raw[10];  // seven bits of the value in each
+  char raw[10];  // each byte has seven bits of the value
   std::size_t count = 0;
   for (; bits >= 0x80; bits >>= 7) raw[count++] = static_cast<char>(bits | 0x80);
   raw[count++] = static_cast<char>(bits);

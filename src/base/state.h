@@ -10,8 +10,9 @@
 
 namespace sluice {
 
-// Binary state of the engine and its parts, for snapshots. Integers are variable-length (zigzag),
-// so small numbers cost a byte; doubles are their eight bytes; texts carry their length.
+// Writes the state of the engine and its parts in binary form, for snapshots. An integer has a
+// variable length (zigzag), so a small number takes one byte. A double takes its eight bytes. A
+// text is preceded by its length.
 class StateWriter {
  public:
   template <typename T>
@@ -32,12 +33,12 @@ class StateWriter {
   std::string bytes_;
 };
 
-// A Corruption error: the state of `what` ("a stopper") does not read back.
+// A corruption error: the state of `what` ("a stopper") cannot be read.
 std::unexpected<Error> UnreadableState(std::string_view what);
 
-// Reads what a StateWriter wrote. Reading past the end, or a text longer than what is left, turns
-// the reader bad: it yields zeros from then on. Callers check ok() once at the end, and Count()
-// bounds every loop by the bytes that are left.
+// Reads what a StateWriter wrote. If the bytes end too early, ok() is false from then on, and all
+// further values are zeros or empty. So callers need to check ok() only once, at the end. Count()
+// returns no more than the number of bytes that are left, so loops over damaged bytes end too.
 class StateReader {
  public:
   explicit StateReader(std::string_view bytes) : rest_(bytes) {}
@@ -51,12 +52,12 @@ class StateReader {
   void Get(std::string& text);
   void Get(Time& time) { time = FromMicros(GetInteger()); }
   void Get(Duration& duration) { duration = Duration(GetInteger()); }
-  // The number of elements that follow, each of at least one byte.
+  // Reads how many elements follow. Each takes at least one byte.
   std::size_t Count();
 
   bool ok() const { return ok_; }
   bool at_end() const { return rest_.empty(); }
-  // A Corruption error unless every byte was read and ok() holds.
+  // Fails with corruption unless ok() is true and every byte was read.
   Status Finish() const;
 
  private:

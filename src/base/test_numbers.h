@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: numbers that no program should report, but that some do.
+// For tests: numbers that no program should report, although some do.
 
 #include <limits>
 

@@ -4,8 +4,7 @@
 
 namespace sluice {
 
-// Whether long ensembles run in full, as under `make soak`, or only a part of them, as under `make
-// test`.
+// Whether tests with many seeds run all of them (`make soak`) or only a part (`make test`).
 inline bool Soaks() { return std::getenv("SLUICE_SOAK") != nullptr; }
 
 }  // namespace sluice

@@ -53,10 +53,10 @@ std::string_view Nearest(std::string_view typed, std::span<const std::string> ca
     }
   }
   if (!nearest.empty()) return nearest;
-  for (const std::string& candidate : candidates) {  // "fluid"
+  for (const std::string& candidate : candidates) {  // "fluid" for "fluid-static"
     if (meant.size() >= 3 && Lower(candidate).starts_with(meant)) return candidate;
   }
-  // "TPESampler", "asha(eta=3)"
+  // "TPESampler" for "tpe", "asha(eta=3)" for "asha".
   constexpr std::size_t kShortest = 3;
   for (const std::string& candidate : candidates) {
     const bool within = candidate.size() >= kShortest && meant.contains(Lower(candidate));

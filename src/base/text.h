@@ -7,37 +7,38 @@
 
 namespace sluice {
 
-// The candidate nearest to what was typed; nothing if none is near enough.
+// The candidate that is most like the typed text; "" if none is like it.
 std::string_view Nearest(std::string_view typed, std::span<const std::string> candidates);
 
-// " (did you mean 'trials'?)", or nothing.
+// The end of a message that suggests the nearest candidate, as in " (did you mean 'trials'?)"; ""
+// if none is near.
 std::string DidYouMean(std::string_view typed, std::span<const std::string> candidates);
 
-// "a, b, c"
+// The parts with the separator between them: "a, b, c".
 std::string Join(std::span<const std::string> parts, std::string_view separator = ", ");
 
-// The first `length` bytes at most, without cutting a UTF-8 character in two.
+// At most the first `length` bytes. No UTF-8 character is cut in two.
 std::string_view FirstBytes(std::string_view text, std::size_t length);
 
-// Up to the end of the first line.
+// The first line of the text, without its line break.
 std::string_view FirstLine(std::string_view text);
 
-// Without the blanks around it.
+// The text without spaces at its beginning and end.
 std::string_view Trimmed(std::string_view text);
 
 constexpr std::size_t kLongestShown = 60;
-// A text from the user as a message may show it: on one line, control characters escaped, shortened
-// if it is long.
+// A text from the user in a form that messages may show: on one line, with control characters
+// escaped, and cut after kLongestShown bytes.
 std::string Shown(std::string_view text);
 
-// Describes a character of the text that looks like a blank, or cannot be seen: "a no-break space
-// (U+00A0)". Nothing if there is none.
+// Describes a character of the text that looks like a space but is none, or that is invisible: "a
+// no-break space (U+00A0)". "" if there is none.
 std::string HiddenCharacter(std::string_view text);
 
-// Describes a character of the text that looks like one on the keyboard but is another: "'−'
-// (U+2212) is not '-'". Nothing if there is none.
+// Describes a character of the text that looks like a character of the keyboard but is another:
+// "'−' (U+2212) is not '-'". "" if there is none.
 std::string Lookalike(std::string_view text);
-// The text with such characters replaced by those on the keyboard.
+// The text with each such character replaced by the character of the keyboard.
 std::string WithoutLookalikes(std::string_view text);
 
 // Whether the brackets of a JSON text nest deeper than this. The depth must be bounded before

@@ -85,7 +85,7 @@ Result<Duration> ParseDuration(std::string_view text) {
 
 namespace {
 
-// Written by hand for speed: an export may format millions of timestamps.
+// Uses no formatting library, for speed: an export may format millions of times.
 std::string FormatTimeWith(Time time, bool precise) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(time);
   const auto day = std::chrono::floor<std::chrono::days>(time);

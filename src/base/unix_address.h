@@ -7,8 +7,9 @@
 
 namespace sluice {
 
-// The address of a Unix socket. Such addresses hold 107 bytes: a longer path is reached through an
-// open descriptor of its folder. The address is valid while the object lives.
+// The address of a Unix socket. The kernel limits such an address to 107 bytes. So a longer path is
+// given relative to an open descriptor of its folder, which the object owns. The address is valid
+// while the object lives.
 class UnixAddress {
  public:
   explicit UnixAddress(const std::string& path);

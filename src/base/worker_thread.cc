@@ -9,8 +9,8 @@
 namespace sluice {
 
 WorkerThread::WorkerThread(AtEnd at_end) : at_end_(at_end) {
-  // The thread inherits this mask, so that signals go to the threads that wait for them. With
-  // SIGPIPE blocked, writing to a closed pipe or socket is an error and does not end the process.
+  // The new thread inherits this mask, so that signals go to the threads that wait for them. With
+  // SIGPIPE blocked, a write to a closed pipe or socket fails instead of ending the process.
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -46,7 +46,7 @@ void WorkerThread::Work() {
   while (true) {
     changed_.wait(lock, [this] { return leave_ || !tasks_.empty(); });
     if (tasks_.empty() || (leave_ && at_end_ == AtEnd::kDrop)) return;
-    auto& task = tasks_.front();  // a reference stays good when others are posted
+    auto& task = tasks_.front();  // stays valid when other tasks are posted
     lock.unlock();
     task();
     lock.lock();

@@ -10,11 +10,12 @@
 
 namespace sluice {
 
-// Runs tasks on a thread of its own, in the order they were posted. The thread takes no signals.
+// Runs tasks on a thread of its own, in the order in which they were posted. All signals are
+// blocked on that thread.
 class WorkerThread {
  public:
-  // What the destructor does with the tasks that have not begun. In both cases it waits for the
-  // task that runs.
+  // What the destructor does with tasks that have not begun: drops them, or runs them. In both
+  // cases it waits for the task that is running.
   enum class AtEnd { kDrop, kFinish };
 
   explicit WorkerThread(AtEnd at_end);
@@ -32,14 +33,14 @@ class WorkerThread {
   const AtEnd at_end_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::move_only_function<void()>> tasks_;  // the first is the one that runs
+  std::deque<std::move_only_function<void()>> tasks_;  // the first task is the one that is running
   bool leave_ = false;
   std::thread thread_;
 };
 
 // Makes an event descriptor (eventfd) readable.
 void Signal(int event_descriptor);
-// Makes it unreadable again. The descriptor must not block.
+// Makes an event descriptor unreadable again. It must be a non-blocking descriptor.
 void ClearSignal(int event_descriptor);
 
 // Passes the results of tasks on a worker thread to another thread. `ready_descriptor` (an eventfd,

@@ -23,7 +23,7 @@ TEST(WorkerThread, RunsTasksInTheirOrder) {
   for (int i = 0; i < 100; ++i) EXPECT_EQ(ran[static_cast<std::size_t>(i)], i);
 }
 
-// Posts two tasks and lets the object die while the first runs. Returns how many ran.
+// Posts two tasks, and destroys the WorkerThread while the first runs. Returns how many tasks ran.
 int RunAtEnd(WorkerThread::AtEnd at_end) {
   std::atomic<int> ran = 0;
   std::promise<void> began;

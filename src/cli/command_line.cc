@@ -19,7 +19,7 @@ struct GlobalOptions {
   bool version = false;  // only before the verb
 };
 
-// Hands what is typed for a verb, or for the whole command, to the flags that it declared.
+// Makes CLI11 store what is typed for `app` (a verb, or the whole command) in `flags`.
 void AddTo(CLI::App& app, Flags& flags) {
   app.set_help_flag("-h,--help");
   for (Flags::Flag& flag : flags.declared()) {
@@ -29,7 +29,7 @@ void AddTo(CLI::App& app, Flags& flags) {
       app.add_option_function<std::vector<std::string>>(
           flag.names, [&flag](const std::vector<std::string>& words) { *flag.list = words; });
     } else {
-      // CLI11 2.1 wants a plain string to fill.
+      // CLI11 2.1 can fill a plain string, and the word is an optional one.
       app.add_option_function<std::string>(flag.names,
                                            [&flag](const std::string& word) { flag.word = word; })
           ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
@@ -49,8 +49,8 @@ std::vector<std::string> LongFlags(const CLI::App& app) {
 class TypedCommand {
  public:
   TypedCommand() {
-    // If --store is given before and after the verb, the one after the verb counts. Only that one
-    // must not be empty (DeclareGlobal).
+    // If --store is given before and after the verb, the value after the verb counts. The verb's
+    // own flags check that the value that counts is not empty (DeclareGlobal).
     whole_.Text("--store", globals_.store);
     whole_.Switch("--json", globals_.json);
     whole_.Switch("--version", globals_.version);
@@ -167,7 +167,7 @@ class TypedCommand {
   CLI::App app_{"", "sluice"};
   GlobalOptions globals_;
   Flags whole_{""};
-  std::deque<Declared> verbs_;  // elements stay where they are
+  std::deque<Declared> verbs_;  // a deque does not move its elements
   Flags help_{"help"};
   std::string topic_;
 };

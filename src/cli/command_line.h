@@ -13,7 +13,7 @@ namespace sluice {
 
 // What the command line asks for.
 struct CommandLine {
-  // Print the help of a verb, or of all if it is empty, and do nothing.
+  // Print the help of `verb`, or the help of the whole command if `verb` is empty. Do nothing else.
   struct Help {
     std::string verb;
   };
@@ -29,8 +29,8 @@ struct CommandLine {
   std::variant<Help, Version, Request> asks_for;
 };
 
-// Fails with invalid_argument, suggesting the nearest verb or flag where one was mistyped. The
-// first argument is the program's name.
+// The first argument is the program's name. Fails with invalid_argument. The message suggests the
+// nearest verb or flag if one was mistyped.
 Result<CommandLine> ParseCommandLine(int argc, const char* const* argv);
 
 // The flags a verb takes, such as "--store", for the test that the help names them all.

@@ -26,7 +26,7 @@ std::unexpected<Error> CannotRead(const std::string& path, std::string_view what
 }  // namespace
 
 Result<std::string> ReadConfigText(const std::string& path, std::string_view what) {
-  // Without O_NONBLOCK a pipe without a writer would hold us here.
+  // Without O_NONBLOCK, open() would wait at a named pipe that has no writer.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return CannotRead(path, what, errno);
   const auto close_it = [](const int* held) { close(*held); };
@@ -37,7 +37,8 @@ Result<std::string> ReadConfigText(const std::string& path, std::string_view wha
     return InvalidArgument(
         fmt::format("{}: expected {}, found a folder: name a file in it", path, what));
   }
-  fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);  // <(...) is a pipe too
+  // From here on, reading waits for data: the shell's <(...) is a pipe that may be filled slowly.
+  fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
   std::string text;
   std::vector<char> buffer(1 << 16);
   while (text.size() <= kMaxConfigBytes) {

@@ -13,7 +13,7 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kMostPastTrials = 300;
-constexpr int kMostReports = 200;  // of a trial, beside the first
+constexpr int kMostReports = 200;  // of each trial
 
 double MetricOf(const std::string& metrics, const std::string& metric) {
   const auto document = JsonDocument::Read(metrics);
@@ -42,7 +42,8 @@ Result<PastTrial> ReadPastTrial(Reader& reader, const StudyInfo& study, const Tr
   return trial;
 }
 
-// Reads trials that have reported; of many such trials, evenly spaced ones.
+// Reads the trials that have reported. If there are more than kMostPastTrials of them, reads that
+// many, evenly spaced.
 Result<std::vector<PastTrial>> ReadPastTrials(Reader& reader, const StudyInfo& study) {
   SLUICE_ASSIGN(std::vector<TrialInfo> infos, reader.Trials(study.id));
   std::erase_if(infos, [](const TrialInfo& info) { return info.reports == 0; });
@@ -73,8 +74,8 @@ Result<EarlierRuns> Measure(Reader& reader, const StudyInfo& info, const StudySp
   if (!same) {
     runs.measured.curve.reset();
     runs.notes.push_back(
-        fmt::format("study '{}' is after another objective: how its trials learn "
-                    "is not taken from it",
+        fmt::format("study '{}' has another objective: the learning curves of its "
+                    "trials are not used",
                     info.name));
   }
   SLUICE_ASSIGN(const std::vector<Node> nodes, reader.Nodes(info.id));

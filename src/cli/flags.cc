@@ -14,7 +14,7 @@ namespace {
 
 static_assert(kLargestCount == kMaxTrials);
 
-// Reads a count for `set`.
+// Reads a count from 1 to `most`, and hands it to `set`.
 Flags::Reading CountReading(const std::string& names, std::uint32_t most,
                             std::function<void(int)> set) {
   return [name = Flags::Flag{names}.long_name(), most, set](const std::string& word) -> Status {
@@ -105,7 +105,7 @@ void Flags::Count(std::string names, std::optional<int>& into, std::uint32_t mos
 
 void Flags::TrialNumber(std::string names, TrialId& into) {
   const bool is_flag = names.starts_with('-');
-  // As in "logs TRIAL" and "run --trial TRIAL".
+  // Messages begin with it, as in "logs TRIAL" and "run --trial TRIAL".
   const std::string subject = is_flag ? fmt::format("{} {}", verb_, names) : verb_;
   Flag& flag = Declare(std::move(names));
   flag.filled = [&into] { return IsSet(into) ? std::to_string(Number(into)) : ""; };

@@ -8,7 +8,8 @@ namespace {
 
 enum class Colour { kRed, kBlue };
 
-// The options of a verb "paint", typed as `words`: a flag or an argument and its value each.
+// The flags of a made-up verb "paint". Each of the `words` that are typed is a pair: the name of a
+// flag or an argument, and its value.
 class FlagsTest : public ::testing::Test {
  protected:
   FlagsTest() {

@@ -51,7 +51,7 @@ Result<int> RunArguments(int argc, char** argv) {
 }  // namespace
 
 int RunSluice(int argc, char** argv) {
-  // Files that this process and its programs make are never writable by others.
+  // Other users can never write to the files that this process and its programs make.
   umask(umask(0) | S_IWOTH);
   try {
     const Result<int> status = RunArguments(argc, argv);

@@ -2,9 +2,9 @@
 
 namespace sluice {
 
-// The command `sluice`: does what it is asked and returns the exit status: 0 done, 1 failed, 2
-// wrong usage or input, 130 paused or interrupted. Errors go to standard error, a line each, as
-// "sluice: what is wrong".
+// The command `sluice`. It runs the verb that was typed and returns the exit status: 0 (done), 1
+// (failed), 2 (wrong usage or input) or 130 (paused or interrupted). Errors go to standard error,
+// one per line, as "sluice: what is wrong".
 int RunSluice(int argc, char** argv);
 
 }  // namespace sluice

@@ -191,7 +191,7 @@ TEST_F(MainTest, LogsShowsTheLatestLaunch) {
   EXPECT_THAT(ran.err, HasSubstr("trial 2 failed: exit code 3"));
   EXPECT_THAT(ran.err, HasSubstr("--stderr"));
   EXPECT_EQ(Run({"logs", "2", "--stderr"}).out, "Traceback\n");
-  EXPECT_EQ(Run({"logs", "2", "--follow"}).out, "hello\nworld");  // it has ended
+  EXPECT_EQ(Run({"logs", "2", "--follow"}).out, "hello\nworld");  // the launch has ended
   EXPECT_EQ(Run({"logs", "2", "--launch", "2"}).status, 2);
   const auto lines = Lines(Run({"logs", "2", "--json"}).out);
   ASSERT_EQ(lines.size(), 2u);

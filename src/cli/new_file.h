@@ -6,11 +6,11 @@
 
 namespace sluice {
 
-// A file that appears whole under a name that was free, or not at all: a file that another process
-// put there is never replaced. The caller has the file written at `temporary`.
+// A new file that gets its name only once it is complete. It never replaces an existing file. The
+// caller writes the file at `temporary` and then calls Commit. Without Commit, nothing is left.
 class NewFile {
  public:
-  // Fails with failed_precondition if there is something of this name.
+  // Makes the temporary file. Fails with failed_precondition if `path` exists.
   static Result<NewFile> Reserve(const std::string& path);
 
   NewFile(NewFile&& other) noexcept;
@@ -18,7 +18,8 @@ class NewFile {
   ~NewFile();
 
   const std::string& temporary() const { return temporary_; }
-  // Syncs the file to the disk and then gives it its name.
+  // Syncs the file to the disk and then gives it its name. Fails with failed_precondition if
+  // another process has made a file of that name since Reserve.
   Status Commit();
 
  private:
@@ -26,7 +27,7 @@ class NewFile {
       : path_(std::move(path)), temporary_(std::move(temporary)) {}
 
   std::string path_;
-  std::string temporary_;  // "": there is none any more
+  std::string temporary_;  // "": another NewFile has taken it over
 };
 
 }  // namespace sluice

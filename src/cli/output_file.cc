@@ -13,7 +13,8 @@
 namespace sluice {
 namespace {
 
-// The mode of a file that replaces this one, or is new.
+// The mode that a file written at `path` gets: the mode of the file that it replaces, or else the
+// mode of a new file.
 mode_t ModeFor(const std::string& path) {
   struct stat info{};
   if (stat(path.c_str(), &info) == 0) return info.st_mode & 0777;
@@ -42,7 +43,7 @@ Result<OutputSink> OutputSink::Open(const std::optional<std::string>& path) {
       return OutputSink(direct, *path, "");
     }
   }
-  // Through a link the file it leads to is replaced, not the link.
+  // If the path is a symbolic link, the file that it points to is replaced, not the link.
   std::string target = *path;
   if (char* real = realpath(path->c_str(), nullptr)) {
     target = real;

@@ -9,11 +9,11 @@
 
 namespace sluice {
 
-// Unavailable: the file could not be written, for the reason that errno gave.
+// An `unavailable` error: the file could not be written. `error` is the errno that says why.
 std::unexpected<Error> CannotWrite(const std::string& path, int error);
 
-// Standard output, or a file that appears whole under its name when Commit succeeds and not at all
-// otherwise. A name that is a device or a pipe is written to directly.
+// Standard output, or a file. The file gets its name when Commit succeeds, and is then complete.
+// Until then an older file of that name stays as it is. A device or a pipe is written to directly.
 class OutputSink {
  public:
   // Without a path, or with "-": standard output.

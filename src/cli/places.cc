@@ -18,7 +18,7 @@ Result<StorePaths> FindStore(const std::optional<std::string>& given) {
   std::string path = given.value_or(EnvironmentVariable("SLUICE_STORE"));
   if (path.empty()) {
     std::string data = EnvironmentVariable("XDG_DATA_HOME");
-    // The XDG specification has relative paths ignored.
+    // The XDG specification says that relative paths are ignored.
     if (!data.starts_with('/')) {
       const std::string home = EnvironmentVariable("HOME");
       if (home.empty()) {
@@ -47,7 +47,7 @@ std::string OutputFile(const StorePaths& paths, const std::string& study, TrialI
                        LaunchId launch, bool standard_error) {
   const TrialFolders folders(paths, study);
   std::string folder = folders.Launch({trial, launch});
-  // One process may have run several trials: its output is with the first of them.
+  // If one process ran several launches, its output lies in the folder of the first launch.
   const std::optional<Claim> claim = ReadClaim(folder);
   if (const auto host = claim ? folders.LaunchAt(claim->host) : std::nullopt)
     folder = folders.Launch(*host);

@@ -9,11 +9,11 @@
 
 namespace sluice {
 
-// What a variable of the environment holds; nothing if it is not set.
+// The value of an environment variable, or "" if it is not set.
 std::string EnvironmentVariable(const char* name);
 
-// The store that is meant: what was given with --store, else SLUICE_STORE, else sluice/sluice.db in
-// the user's data folder.
+// The store to use: the path given with --store, else the path in SLUICE_STORE, else
+// sluice/sluice.db in the user's data folder. Fails with invalid_argument if the path is a folder.
 Result<StorePaths> FindStore(const std::optional<std::string>& given);
 
 // Where a trial's files are, whether they exist or not.
@@ -21,7 +21,7 @@ std::string CheckpointFolder(const StorePaths& paths, const std::string& study, 
 std::string OutputFile(const StorePaths& paths, const std::string& study, TrialId trial,
                        LaunchId launch, bool standard_error);
 
-// A folder with something in it.
+// Whether the folder exists and is not empty.
 bool HoldsFiles(const std::string& folder);
 
 }  // namespace sluice

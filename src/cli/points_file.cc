@@ -16,13 +16,14 @@ namespace {
 constexpr std::size_t kMaxBytes = std::size_t{16} << 20;
 constexpr std::size_t kMostProblems = 20;
 
-// What was read line by line, and what was wrong with it.
+// Collects the points that were read line by line, and the messages about mistakes.
 class Points {
  public:
   explicit Points(std::string file) : file_(std::move(file)) {}
 
   void Add(int line, const Space& space, Result<PointPart> point) {
-    // Filling in the point finds broken constraints. The values that count are drawn later.
+    // Filling in what the point lacks finds broken constraints. The filled-in values are not kept:
+    // the values that the trial gets are drawn later.
     if (point) {
       if (auto whole = FillIn(space, *point, Random(0), draws_left_); !whole)
         return Problem(line, whole.error().message);
@@ -36,7 +37,7 @@ class Points {
     if (!text_.empty()) text_ += '\n';
     text_ += fmt::format("{}:{}: {}", file_, line, message);
   }
-  // Whether so many problems were found that reading stops.
+  // Whether reading stops: there are many problems, or there is one and no draws are left.
   bool full() const { return problems_ >= (draws_left_ == 0 ? 1 : kMostProblems); }
   Result<std::vector<PointPart>> Finish() {
     if (full()) text_ += "\nand maybe more: the rest was not looked at";
@@ -133,7 +134,7 @@ Result<PointPart> ReadAssignments(const std::vector<std::string>& words, const S
 
 Result<std::vector<PointPart>> ParsePoints(std::string_view text, const std::string& file,
                                            const Space& space) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // spreadsheets begin files so
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // a mark that spreadsheets write
   return file.ends_with(".csv") ? ParseCsv(text, file, space) : ParseJsonLines(text, file, space);
 }
 

@@ -9,17 +9,18 @@
 
 namespace sluice {
 
-// Points that a user gives, checked against the space: missing values of each can be filled in.
-// Messages say where ("points.jsonl:3: lr: expected ..."), several of them at once.
+// Readers of points that a user gives. A point may lack values. Each point is checked against the
+// space: it must be possible to fill in what it lacks. Messages about a file say where the mistake
+// is ("points.jsonl:3: lr: expected ..."), and one error reports several mistakes.
 
-// Words such as lr=0.1, which make one point.
+// Reads one point from words such as lr=0.1.
 Result<PointPart> ReadAssignments(const std::vector<std::string>& words, const Space& space);
 
-// A file of points: CSV with a header line if it is called *.csv, else a JSON object a line. At
-// most 16 MiB.
+// Reads a file of points of at most 16 MiB. It is CSV with a header line if its name ends with
+// ".csv", and otherwise has a JSON object per line.
 Result<std::vector<PointPart>> ReadPointsFile(const std::string& path, const Space& space);
 
-// The same for the text of such a file. `file` is what messages call it.
+// Reads the text of such a file. `file` is its name, also in messages.
 Result<std::vector<PointPart>> ParsePoints(std::string_view text, const std::string& file,
                                            const Space& space);
 

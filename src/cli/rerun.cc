@@ -12,10 +12,11 @@
 namespace sluice {
 namespace {
 
-// Marks both ends of an environment variable's name in an item, until the item is quoted.
+// Stands before and after the name of an environment variable in an item of the command line.
+// QuotedWithVariables replaces it.
 constexpr char kMark = '\x01';
 
-// Quotes an item for a shell so that the shell expands the marked variables.
+// Quotes an item for a shell, in such a way that the shell expands the marked variables.
 std::string QuotedWithVariables(const std::string& item) {
   if (!item.contains(kMark)) return ShellQuoted(item);
   std::string out = "\"";

@@ -7,9 +7,10 @@
 
 namespace sluice {
 
-// The command line that runs a trial's parameters again by hand, from the study's folder. Words
-// that only a launch has ({checkpoint}, {params}, {seed}) stay as they are written. Nothing if the
-// program does not get all its parameters as arguments, or if the study can no longer be read.
+// The command line with which a user runs a trial's parameters again, from the study's folder.
+// Words that only a launch can fill in ({checkpoint}, {params}, {seed}) stay as they are written.
+// Returns nothing if the program does not get all its parameters as arguments, or if the study can
+// no longer be read.
 std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study,
                                         const TrialInfo& trial);
 

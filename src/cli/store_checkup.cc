@@ -30,7 +30,7 @@ std::optional<std::uint32_t> NumberBehind(std::string_view prefix, std::string_v
   return whole ? std::optional(number) : std::nullopt;
 }
 
-// Numbers of the folders in a folder.
+// The numbers of the entries of a folder that are named by `prefix` and a number, sorted.
 std::vector<std::uint32_t> NumbersIn(const std::string& folder, std::string_view prefix) {
   std::vector<std::uint32_t> numbers;
   std::error_code error;
@@ -43,14 +43,14 @@ std::vector<std::uint32_t> NumbersIn(const std::string& folder, std::string_view
   return numbers;
 }
 
-// What the files of a trial tell.
+// What the files of a trial say about it.
 struct TrialFiles {
   std::uint32_t trial = 0;
-  std::uint32_t launch = 0;        // the last one
-  std::uint64_t acknowledged = 0;  // its last message that is said to be on disk; 0: unknown
+  std::uint32_t launch = 0;        // the last launch
+  std::uint64_t acknowledged = 0;  // the launch's last acknowledged message; 0: unknown
 };
 
-// The last acknowledged message, as the package notes it.
+// The number of the last acknowledged message, which the package writes to a file.
 std::uint64_t ReadAcknowledged(const std::string& folder) {
   const std::string text = ReadSmallFile(folder + "/acknowledged");
   std::uint64_t number = 0;
@@ -58,8 +58,8 @@ std::uint64_t ReadAcknowledged(const std::string& folder) {
   return read.ec == std::errc() && std::string_view(read.ptr) == "\n" ? number : 0;
 }
 
-// The last acknowledged message by the launch's spool: messages before the first one in it were
-// acknowledged.
+// The number of the last acknowledged message, according to the launch's spool: all messages before
+// the first message in the spool were acknowledged.
 std::uint64_t AcknowledgedBeforeSpool(const std::string& folder) {
   for (const std::string& line : ReadSpool(folder)) {
     const auto message = wire::DecodeFromWorker(line);
@@ -82,9 +82,9 @@ std::vector<TrialFiles> ReadTrialFiles(const StorePaths& paths, const std::strin
   return all;
 }
 
-// Describes a trial, launch or acknowledgement that is in the files but not in the store; empty:
-// none. In a sound store there is none: everything is written to the store first, and the caller
-// has read the files before the store.
+// Describes a trial, launch or acknowledgement that is in the files but not in the store; "" if
+// there is none. A sound store lacks nothing that the files have: everything is written to the
+// store first, and the caller has read the files before the store.
 Result<std::string> FindAhead(Reader& reader, const StudyInfo& study,
                               const std::vector<TrialFiles>& files) {
   if (files.empty()) return std::string();
@@ -98,7 +98,8 @@ Result<std::string> FindAhead(Reader& reader, const StudyInfo& study,
                          seen.launch, seen.trial, known);
     }
     if (seen.launch == known && seen.acknowledged > trial->launch.seq)
-      return fmt::format("trial {} has had more acknowledged than the store knows", seen.trial);
+      return fmt::format("more messages of trial {} were acknowledged than the store has",
+                         seen.trial);
   }
   return std::string();
 }
@@ -118,10 +119,10 @@ Checkup CheckStudy(Reader& reader, const StudyInfo& study, const std::vector<Tri
                         *ahead)};
   }
   return {what, Health::kOk,
-          fmt::format("{} trials and their reports agree with all that happened", study.made())};
+          fmt::format("{} trials and their reports agree with the study's events", study.made())};
 }
 
-// A study whose row is gone is still named by its first event.
+// The name of a study whose row is gone, taken from its first event.
 std::string NameOfLost(Reader& reader, StudyId id) {
   const auto engine = RecoverEngine(reader.database(), id);
   const Study* study = engine ? (*engine)->study(id) : nullptr;
@@ -129,15 +130,15 @@ std::string NameOfLost(Reader& reader, StudyId id) {
                           : fmt::format("study {} ('{}')", Number(id), study->spec.name);
 }
 
-// Rows that belong to no study.
+// Looks for rows that belong to no study.
 std::optional<Checkup> CheckOrphans(Reader& reader) {
   const auto found = FindOrphans(reader);
   if (!found) return Checkup{"studies", Health::kProblem, found.error().message};
   const std::optional<OrphanRows>& orphans = *found;
   if (!orphans) return std::nullopt;
   return Checkup{"studies", Health::kProblem,
-                 fmt::format("damaged: {} {} are of {}, which is not there", orphans->count,
-                             orphans->table, NameOfLost(reader, orphans->study))};
+                 fmt::format("damaged: the store has {} {} of {}, but not the study itself",
+                             orphans->count, orphans->table, NameOfLost(reader, orphans->study))};
 }
 
 Result<Checkup> CheckPages(Reader& reader, const StorePaths& paths, std::size_t studies) {
@@ -171,7 +172,7 @@ std::vector<Checkup> CheckStore(const StorePaths& paths) {
   std::map<StudyId, std::vector<TrialFiles>> files;
   for (const StudyInfo& study : *studies_before)
     files[study.id] = ReadTrialFiles(paths, study.name);
-  // A reader's view of one moment, while a controller may go on writing.
+  // From here on the reader sees the store as it is now, even if a controller writes to it.
   if (const Status frozen = (*reader)->Freeze(); !frozen) return problem(frozen.error());
   const auto studies = (*reader)->Studies();
   if (!studies) return problem(studies.error());
@@ -188,7 +189,7 @@ std::vector<Checkup> CheckStore(const StorePaths& paths) {
 Result<Checkup> CheckReplay(const StorePaths& paths, const std::string& name) {
   SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
   SLUICE_ASSIGN(const StudyInfo study, reader->FindStudy(name));
-  // A reader's view of one moment, while a controller may go on writing.
+  // From here on the reader sees the store as it is now, even if a controller writes to it.
   SLUICE_TRY(reader->Freeze());
   SLUICE_ASSIGN(const auto quick, RecoverEngine(reader->database(), study.id));
   SLUICE_ASSIGN(const auto slow, RecoverEngine(reader->database(), study.id, Recover::kFromEvents));

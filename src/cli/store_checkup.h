@@ -9,13 +9,14 @@
 
 namespace sluice {
 
-// Checks that the pages of the store are sound. Checks for each study that the rows readers see
-// agree with its events, that its events were not changed, and that the files of its trials are not
-// ahead of the store, as they would be beside an older copy of it. Reads everything.
+// Checks that the pages of the store are not damaged. For each study, checks three things: the rows
+// that readers see agree with the study's events, the events were not changed, and the files of the
+// trials are not ahead of the store. Files are ahead if an older copy of the store was put back.
+// Reads the whole store.
 std::vector<Checkup> CheckStore(const StorePaths& paths);
 
-// Compares the state recovered from the snapshot and the events after it with the state replayed
-// from the first event.
+// Recovers a study twice, and compares the two states: from its snapshot and the events after the
+// snapshot, and from all its events.
 Result<Checkup> CheckReplay(const StorePaths& paths, const std::string& study);
 
 }  // namespace sluice

@@ -26,7 +26,7 @@ bool IsRunnable(const fs::path& path) {
   return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && access(path.c_str(), X_OK) == 0;
 }
 
-// "python train.py": the script, if it can be told.
+// The script of a command such as "python train.py"; nothing if the command does not show it.
 std::optional<fs::path> ScriptOf(const StudySpec& spec) {
   const std::vector<std::string> endings = {".py", ".sh", ".jl", ".R", ".js", ".rb", ".pl", ".lua"};
   const std::size_t place = spec.program.front() == "/usr/bin/env" ? 2 : 1;
@@ -38,7 +38,7 @@ std::optional<fs::path> ScriptOf(const StudySpec& spec) {
   return known && plain ? std::optional(script) : std::nullopt;
 }
 
-// What to write instead of what only a shell would understand.
+// The end of a message: what to write instead of "~/" or "$NAME", which only a shell replaces.
 std::string ForShells(const std::string& item) {
   if (item.starts_with("~/"))
     return fmt::format("; no shell runs it: write '{{envvar:HOME}}{}'", item.substr(1));
@@ -70,13 +70,13 @@ Status CheckScript(const StudySpec& spec, const std::string& folder) {
                   (fs::path(folder) / *script).lexically_normal().string(), cure));
 }
 
-// The program itself.
+// Finds the program itself, not its script.
 Result<std::optional<std::string>> FindRunnable(const StudySpec& spec, const std::string& folder) {
-  // 'env' searches PATH for the program after it, as is done here.
+  // 'env' looks for the program after it on PATH, as the code below does.
   const bool by_env = spec.program.front() == "/usr/bin/env" && spec.program.size() > 1 &&
                       spec.program[1].find_first_of("=-") == std::string::npos;
   const std::string& program = by_env ? spec.program[1] : spec.program.front();
-  // A program with a template, or with a PATH of its own, is known only when a trial starts.
+  // A program whose name has a template is known only when a trial starts.
   if (program.find_first_of("{}") != std::string::npos) return std::nullopt;
   if (program.find('/') != std::string::npos) {
     const fs::path path = fs::path(folder) / program;
@@ -90,7 +90,7 @@ Result<std::optional<std::string>> FindRunnable(const StudySpec& spec, const std
         fmt::format("program: {0}: expected a file that can be run: chmod +x {0}",
                     path.lexically_normal().string()));
   }
-  if (spec.environment.contains("PATH")) return std::nullopt;
+  if (spec.environment.contains("PATH")) return std::nullopt;  // known only when a trial starts
   const char* variable = std::getenv("PATH");
   const std::string search = variable != nullptr ? variable : "/usr/local/bin:/usr/bin:/bin";
   for (std::size_t begin = 0; begin <= search.size();) {

@@ -8,16 +8,17 @@
 
 namespace sluice {
 
-// The parameters of a study that do not carry over from a narrower network to the original, and
-// why.
+// A note for each parameter whose best value in a narrower network is not its best value in the
+// original. The note says why.
 std::vector<std::string> WhatDoesNotCarryOver(const Space& space);
 
-// The name by which the network of a study is opened. `folder` is the study's.
+// The name that model::OpenNetwork takes for a study's network. `folder` is the study's folder.
 std::string NetworkOf(const ModelSpec& model, const std::string& folder);
 
-// Reads the network that a study names, and makes it as narrow as the study says. Fails if that
-// cannot be done, or if its loss does not fit; the message begins like those about the rest of the
-// file. Otherwise returns what a reader should know. `source` is the text of the file.
+// Reads the network that a study names, and shrinks it as the study says. Fails with
+// invalid_argument if one of these cannot be done, or if the study's loss does not fit the network.
+// The message begins with the place in the file ("study.yaml:7: model.scale: ..."). Returns remarks
+// for the user. `source` is the text of `file`.
 Result<std::vector<std::string>> CheckStudyModel(const StudySpec& spec, const std::string& source,
                                                  const std::string& file,
                                                  const std::string& folder);

@@ -12,11 +12,12 @@
 namespace sluice {
 namespace {
 
-// Differences in makespan of at most this fraction count as none, so that the simpler policy is
-// advised.
+// A policy whose makespan is shorter by at most this fraction counts as no better. So the simpler
+// policy is advised.
 constexpr double kLeastGain = 0.01;
 
-// How much sooner or better one policy is than another.
+// Says how much sooner or better the policy `one` is than the policy `other`. Both are indices of
+// contenders.
 std::string Ahead(const StudyPlan& plan, std::size_t one, std::size_t other) {
   const auto mean = [&](std::size_t contender, const OfRun& value) {
     return EstimateOf(ValuesOf(plan.contender(contender), value)).mean;
@@ -29,7 +30,7 @@ std::string Ahead(const StudyPlan& plan, std::size_t one, std::size_t other) {
                      mean(other, Makespan(plan)) / mean(one, Makespan(plan)));
 }
 
-// Whether two runs agree in all that a plan shows of a run.
+// Whether two runs have the same figures, of those that 'sluice plan' prints.
 bool SameFigures(const RunMetrics& one, const RunMetrics& other) {
   const StudyMetrics& a = one.studies.front();
   const StudyMetrics& b = other.studies.front();
@@ -60,16 +61,16 @@ std::string Chosen(const StudyPlan& plan) {
   if (plan.contenders.size() == 1) {
     return plan.forecasts.size() == 1
                ? fmt::format("{} is the only policy that was compared.", advised)
-               : fmt::format("{} is the simplest, and all others come to the same here.", advised);
+               : fmt::format("{} is the simplest, and all others give the same result.", advised);
   }
   if (plan.seeds == 1)
-    return fmt::format("{} is the simplest, and one seed tells nothing of noise.", advised);
+    return fmt::format("{} is the simplest, and one seed does not show the noise.", advised);
   const bool some_cannot = std::ranges::any_of(
       plan.forecasts, [](const PolicyForecast& forecast) { return !forecast.refused.empty(); });
   return fmt::format("{} is the simplest, and no policy{} {} by more than the noise of {} seeds{}.",
                      advised, some_cannot ? " that can run" : "",
                      plan.by_value ? "gets further by the deadline" : "ends sooner", plan.seeds,
-                     plan.by_value ? "" : " and a hundredth");
+                     plan.by_value ? "" : " and 1 %");
 }
 
 }  // namespace
@@ -160,7 +161,7 @@ std::vector<std::string> Reasons(const StudyPlan& plan) {
                                   Ahead(plan, *advice.only_in_sim, advice.advised)));
   }
   if (plan.spec().deadline_after && !plan.by_value)
-    reasons.emplace_back("All end before the deadline, so they are compared by when.");
+    reasons.emplace_back("All end before the deadline, so policies are compared by makespan.");
   return reasons;
 }
 

@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// The state of a study, told from the store and the live process together.
+// The state of a study. It follows from the store and from whether a controller lives.
 enum class StudyState {
   kRunning,      // a controller lives
   kEnding,       // a controller lives and makes no new trials
@@ -26,8 +26,8 @@ struct StudyStanding {
   std::string why;  // the reason why it ends or ended
 };
 
-// The lock names the study that a controller runs. A process that stops or deletes a study holds
-// the lock for a moment, too.
+// `holder` is the process that holds the store's lock. Its purpose says whether it is a controller
+// that runs this study: a process that stops or deletes a study holds the lock for a moment too.
 StudyStanding StandingOf(const StudyInfo& study, const LockHolder& holder);
 
 std::string_view Name(StudyState state);
@@ -36,18 +36,18 @@ Ink InkOf(StudyState state);
 // "running (pid 4711)", "interrupted", "finished: all trials done"
 std::string Describe(const StudyStanding& standing);
 
-// The number of trials without work for now: complete, stopped, failed or paused.
+// The number of trials that are complete, stopped, failed or paused.
 int TrialsDone(const std::array<int, kTrialStates>& counts);
 
-// The time since the study was made: until now if it runs, else until its last change.
+// The time from the making of the study until now if it runs, and until its last change otherwise.
 Duration ElapsedOf(const StudyInfo& study, const StudyStanding& standing, Time now);
 
-// The time that a trial has spent in its launches, the one under way included.
+// The time that a trial has spent in its launches, including a launch that is running.
 Duration BusyOf(const TrialInfo& trial, Time now);
 
-// The study named, or the one changed last.
+// The study of this name. Without a name: the study that was changed last.
 Result<StudyInfo> ChooseStudy(Reader& reader, const std::optional<std::string>& name);
-// The same. Opens the store, and closes it again.
+// The same, from the store at `paths`.
 Result<StudyInfo> ChooseStudy(const StorePaths& paths, const std::optional<std::string>& name);
 
 }  // namespace sluice

@@ -23,13 +23,13 @@ constexpr const char* kTestSource =
 
 struct TestStudy {
   std::string name = "fashion";
-  int trials = 4;   // in turn complete, failed, stopped, running
-  int reports = 2;  // of each but the failed
+  int trials = 4;   // their states repeat: complete, failed, stopped, running
+  int reports = 2;  // of each trial that has not failed
   bool finished = false;
 };
 
 // Writes a study into a store as a controller would. Trial n reports the accuracies
-// n/1000 + work/100. Trials 2, 6, ... failed without a report.
+// n/1000 + work/100. Trials 2, 6, ... fail without a report.
 inline void WriteTestStudy(const std::string& path, const TestStudy& test = {}) {
   std::filesystem::create_directories(std::filesystem::path(path).parent_path());
   auto ledger = Ledger::Open(path);

@@ -16,7 +16,8 @@
 namespace sluice {
 namespace {
 
-// Variables that only a launch has: the way to its controller, and its share of the machine.
+// Whether only a launch has this variable: it says how to reach the controller, or which part of
+// the machine the launch may use.
 bool IsOfLaunch(const std::string& variable) {
   return variable == "SLUICE_SOCKET" || variable == "SLUICE_WORKER" ||
          variable == "SLUICE_TRIAL_FILE" || variable == "SLUICE_LAUNCH" ||
@@ -35,7 +36,7 @@ Result<LaunchPlan> PlanByHand(Reader& reader, const StudyInfo& info, const Trial
   trial.id = row.id;
   trial.launch.id = row.launch;
   SLUICE_ASSIGN(trial.point, study.spec.space.Decode(row.params));
-  trial.target = row.work > 0 ? row.work : kNoLimit;  // as far as it got
+  trial.target = row.work > 0 ? row.work : kNoLimit;  // the work that the trial has done
   LaunchPlan plan = PlanLaunch(study, trial, Node{},
                                {.folder = scratch, .checkpoint = scratch + "/checkpoint"}, "");
   std::erase_if(plan.environment, [&](const auto& variable) {

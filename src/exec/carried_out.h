@@ -5,8 +5,8 @@
 
 namespace sluice {
 
-// Fails with failed_precondition if the study asks for something that a simulation can do but the
-// executor on real machines cannot do yet. The message names it.
+// Fails with failed_precondition if the study needs an ability that simulations have and the
+// executor on real machines does not have yet. The message names the ability.
 Status CheckCarriedOut(const StudySpec& spec);
 
 }  // namespace sluice

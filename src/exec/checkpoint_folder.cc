@@ -23,19 +23,21 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kTries = 20;
-// What is copied and synced at a time. A copy that is asked to stop finishes such a piece first.
+// Bytes that are copied and synced at a time. A copy that is asked to stop finishes its piece.
 constexpr std::size_t kPieceBytes = 64 << 20;
-// How long a launch waits for another process that has the file with its owner locked: a second.
+// A launch waits for at most a second (200 times 5 ms) while another process has the owner file of
+// its checkpoint locked.
 constexpr int kOwnerLockTries = 200;
 constexpr Duration kOwnerLockPause = std::chrono::milliseconds(5);
-// As in python/sluice/_checkpoint.py.
+// Names in a checkpoint folder, as in python/sluice/_checkpoint.py.
 constexpr const char* kLatest = "latest";
-constexpr const char* kPrevious = ".previous";  // the latest, if there is none of that name
-constexpr const char* kWriting = ".writing";    // what is not whole yet
-constexpr const char* kBest = "best";           // that of the best report, if it is not the latest
+constexpr const char* kPrevious = ".previous";  // the latest checkpoint if there is no `latest`
+constexpr const char* kWriting = ".writing";    // a checkpoint that is not complete yet
+constexpr const char* kBest = "best";  // the checkpoint of the best report, if it is not the latest
 constexpr const char* kWork = ".sluice-work";
 
-// By path: what changes when a file is replaced or written to.
+// What lstat says about a file. It changes when the file is replaced or written to. Looks has it by
+// path.
 using Look = std::tuple<ino_t, off_t, time_t, long, mode_t>;
 using Looks = std::map<std::string, Look>;
 
@@ -60,7 +62,7 @@ Result<Looks> LookAt(const std::string& folder) {
       continue;
     }
     struct stat status{};
-    if (lstat(entry->path().c_str(), &status) != 0) continue;  // it shows in the next look
+    if (lstat(entry->path().c_str(), &status) != 0) continue;  // removed: the next look differs
     looks[entry->path().lexically_relative(folder).string()] = {
         status.st_ino, S_ISDIR(status.st_mode) ? 0 : status.st_size, status.st_mtim.tv_sec,
         status.st_mtim.tv_nsec, status.st_mode};
@@ -80,7 +82,7 @@ Status Sync(const std::string& path) {
   return {};
 }
 
-// Returns 0, or the system's error; ECANCELED if the copy was asked to stop.
+// Returns 0, or the errno of what failed, or ECANCELED if the copy was asked to stop.
 int CopyPieces(int from, int to, const std::stop_token& stop) {
   while (true) {
     if (stop.stop_requested()) return ECANCELED;
@@ -92,7 +94,7 @@ int CopyPieces(int from, int to, const std::stop_token& stop) {
   }
 }
 
-// Copies a regular file, which is on disk when this returns. Returns 0, or the system's error.
+// Copies a regular file. The copy is on disk when this returns. Returns as CopyPieces does.
 int CopyFile(const std::string& from, const std::string& to, mode_t mode,
              const std::stop_token& stop) {
   const int source = open(from.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -105,7 +107,7 @@ int CopyFile(const std::string& from, const std::string& to, mode_t mode,
   return error;
 }
 
-// Copies the files of `looks`. The caller checks whether they are still the same.
+// Copies the files of `looks`. The caller then checks whether the files have changed meanwhile.
 Status CopyAll(const std::string& from, const Looks& looks, const std::string& to,
                const std::stop_token& stop) {
   std::error_code error;
@@ -114,7 +116,7 @@ Status CopyAll(const std::string& from, const Looks& looks, const std::string& t
     return Unavailable(fmt::format("cannot copy {}/{}: {}", from, path, error.message()));
   };
   if (error) return failed("");
-  for (const auto& [path, look] : looks) {  // a folder before what is in it
+  for (const auto& [path, look] : looks) {  // a folder comes before its contents
     const mode_t mode = std::get<mode_t>(look);
     const std::string source = fmt::format("{}/{}", from, path);
     const std::string target = fmt::format("{}/{}", to, path);
@@ -144,8 +146,9 @@ Status CopyWhole(const std::string& from, const std::string& to, const std::stop
       "{}: it changed whenever it was copied: save it less often, or by renaming", from));
 }
 
-// Locks a file as the package does (lockf), and waits a while for a process that has it locked. The
-// lock ends when the file is closed. A file system without locks has to do without.
+// Locks a file as the package does (lockf). If another process has the file locked, waits for that
+// process for at most a second. The lock ends when the file is closed. On a file system that has no
+// locks, succeeds without a lock.
 Status LockOwnerFile(int file, const std::string& path) {
   for (int tries = 0; lockf(file, F_TLOCK, 0) != 0; ++tries) {
     if (errno != EACCES && errno != EAGAIN) return {};
@@ -163,7 +166,7 @@ Status SetCheckpointOwner(const std::string& folder, LaunchId launch) {
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
   if (file < 0) return Unavailable(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
   Status written = LockOwnerFile(file, path);
-  // Always as long as before, so that a crash in between leaves no part of another number.
+  // The text always has the same length, so that no digits of an earlier number are left behind it.
   const std::string text = fmt::format("{:010}\n", Number(launch));
   if (written && pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
     written = Unavailable(fmt::format("{}: cannot write: {}", path, std::strerror(errno)));
@@ -196,8 +199,8 @@ std::optional<Work> CheckpointWork(const std::string& folder) {
 
 std::optional<std::string> KeptCheckpoint(const std::string& folder, Work work) {
   if (CheckpointWork(folder) == work) return std::nullopt;
-  // The best checkpoint is still called the previous one if a launch died before it had moved the
-  // folder.
+  // If a launch died before it renamed the folder, the best checkpoint still has the name
+  // kPrevious.
   for (const char* name : {kBest, kPrevious}) {
     std::string kept = fmt::format("{}/{}", folder, name);
     if (WorkOf(kept) == work) return kept;

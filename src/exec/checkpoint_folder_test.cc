@@ -103,7 +103,7 @@ TEST_F(CheckpointFolderTest, WhatWasCopiedOnceStays) {
   Write(From() / "latest/model", "old");
   ASSERT_TRUE(Copy());
   Write(From() / "latest/model", "new");
-  fs::create_directories(root_ / "12/checkpoint.copying");  // left by one that was killed
+  fs::create_directories(root_ / "12/checkpoint.copying");  // left by a controller that was killed
   ASSERT_TRUE(Copy());
   EXPECT_EQ(Read(To() / "latest/model"), "old");
 }
@@ -199,7 +199,7 @@ TEST_F(CheckpointFolderTest, TheOwnerIsBesideTheFolderAndIsNotCopied) {
   EXPECT_FALSE(fs::exists(root_ / "12/checkpoint.owner"));
 }
 
-// A process of an earlier launch is about to put its checkpoint in place, and hangs.
+// A process of an earlier launch locks the file, to put its checkpoint in place, and then hangs.
 TEST_F(CheckpointFolderTest, TheOwnerDoesNotChangeWhileTheFileIsLocked) {
   ASSERT_TRUE(SetCheckpointOwner(From(), LaunchId(1)));
   const fs::path path = root_ / "3/checkpoint.owner";

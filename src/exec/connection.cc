@@ -15,7 +15,8 @@
 namespace sluice {
 namespace {
 
-// A peer that does not read our messages is cut off before they fill our memory.
+// A peer is cut off once more bytes than this wait for it. So messages that a peer does not read
+// cannot fill the memory.
 constexpr std::size_t kMostUnsent = 64 << 20;
 constexpr int kReadsInTurn = 16;
 
@@ -53,7 +54,8 @@ void Connection::Flush() {
     const ssize_t sent = send(descriptor_, out_.data(), out_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0) {
-      // The peer is gone: waiting until it can be written to would spin.
+      // The peer is gone, so the bytes are dropped. A loop that waited for the socket to become
+      // writable would spin.
       if (errno != EAGAIN && errno != EWOULDBLOCK) out_.clear();
       break;
     }
@@ -86,7 +88,7 @@ void Connection::Readable() {
   const std::shared_ptr<bool> alive = alive_;
   if (!out_.empty()) Flush();
   bool more = true;
-  // A peer that never stops sending takes turns with the others.
+  // The number of reads is bounded, so that a peer that never stops sending does not block others.
   for (int reads = 0; more && reads < kReadsInTurn; ++reads) {
     const bool open = ReadSome(more);
     if (!*alive) return;
@@ -109,7 +111,8 @@ Result<int> ListenAt(const std::string& path) {
   const int descriptor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   unlink(path.c_str());
   const UnixAddress address(path);
-  // The file takes the mode of the unbound socket: it is never open to others, whatever the umask.
+  // bind() gives the file the mode of the socket. So other users can never connect, whatever the
+  // umask is.
   if (descriptor < 0 || fchmod(descriptor, 0600) != 0 ||
       bind(descriptor, address.get(), address.size()) != 0 || chmod(path.c_str(), 0600) != 0 ||
       listen(descriptor, 1024) != 0) {

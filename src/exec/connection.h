@@ -14,20 +14,20 @@
 
 namespace sluice {
 
-// A stream socket that carries lines and never blocks. The object that watches the peer owns it.
-// Handlers may destroy it.
+// A stream socket that carries lines and never blocks. A handler may destroy the connection that
+// calls it.
 class Connection {
  public:
   struct Handlers {
     std::function<void(std::string_view line)> line;
-    // The last call: the peer closed the connection, or sent a line that is too long.
+    // Called last, when the peer has closed the connection or sent a line that is too long.
     std::function<void()> closed;
   };
 
-  // The process at the other end when it connected, as the kernel tells.
+  // The process that made the connection, as the kernel reports it.
   struct Caller {
     bool known = false;
-    std::int64_t pid = 0;  // 0: in a PID namespace that we do not see
+    std::int64_t pid = 0;  // 0: it is in a PID namespace that this process cannot see
     uid_t user = 0;
   };
 
@@ -43,23 +43,24 @@ class Connection {
  private:
   void Readable();
   void Flush();
-  // Reads once, and handles the whole lines. False at the end of the stream, and after a line that
-  // is too long. `more` says whether more may have arrived.
+  // Reads once, and handles the complete lines. Returns false at the end of the stream, and after a
+  // line that is too long. Sets `more` to whether more bytes may have arrived.
   bool ReadSome(bool& more);
 
   EventLoop& loop_;
   int descriptor_;
   Caller caller_;
-  // Shared: a handler may destroy the connection while it runs.
+  // Shared, because a handler may destroy the connection while the handler runs.
   std::shared_ptr<const Handlers> handlers_;
   wire::LineBuffer in_;
   std::string out_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
-// A listening Unix socket at a path of any length, for this user alone; replaces what lies there.
+// Makes a Unix socket that listens at a path of any length. Only this user can connect to it. If
+// there is a file at the path, it is replaced. Returns a descriptor that the caller owns.
 Result<int> ListenAt(const std::string& path);
-// A connected one.
+// Connects to such a socket. Returns a descriptor that the caller owns.
 Result<int> ConnectTo(const std::string& path);
 
 }  // namespace sluice

@@ -11,18 +11,18 @@
 
 namespace sluice {
 
-// Copies checkpoint folders on a thread of its own, one after another, so that a large one does not
-// hold up the controller. `ready_descriptor` (an eventfd, not owned) becomes readable when copies
-// are done. The destructor ends a copy that is being made, and waits for that; what was copied so
-// far is removed.
+// Copies checkpoint folders on a thread of its own, one after another, so that a large folder does
+// not delay the controller. `ready_descriptor` (an eventfd, not owned) becomes readable when copies
+// are done. The destructor stops a copy that is being made, and waits until the part that was
+// copied is removed.
 class CopyThread {
  public:
   using Handler = std::function<void(const Site::CopyResult&)>;
   struct Copy {
     TrialId parent{};
-    std::string from;  // its checkpoint
+    std::string from;  // the parent's checkpoint folder
     std::string to;
-    Work end = 0;  // a checkpoint whose work has reached this is not copied
+    Work end = 0;  // a checkpoint with at least this work is not copied
   };
   struct Answer {
     Site::CopyResult copied;
@@ -33,7 +33,7 @@ class CopyThread {
   ~CopyThread() { stop_.request_stop(); }
   CopyThread(const CopyThread&) = delete;
 
-  // `done` is passed on, and not called here.
+  // Asks for a copy. TakeAnswers returns `done` with the result; the CopyThread does not call it.
   void Ask(Copy copy, Handler done);
   std::vector<Answer> TakeAnswers() { return answers_.Take(); }
 

@@ -66,7 +66,7 @@ TEST_F(CopyThreadTest, ACheckpointAtItsEndIsNotCopied) {
   EXPECT_FALSE(fs::exists(root_ / "2"));
 }
 
-// Whatever the thread is doing just then, each copy is whole or not there.
+// Whatever the thread is doing when it is asked to end, each copy is complete or does not exist.
 TEST_F(CopyThreadTest, EndsInTheMiddleOfItsCopies) {
   fs::resize_file(root_ / "1/latest/.sluice-work", 2);
   std::ofstream(root_ / "1/latest/model") << "weights";

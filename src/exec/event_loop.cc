@@ -88,7 +88,7 @@ void EventLoop::RunOnce() {
   int timeout_ms = -1;
   if (!timers_.empty()) {
     const std::int64_t left_us = (timers_.begin()->first.first - Now()).count();
-    // Rounded up, so that the timer is due when we wake.
+    // Rounded up, so that the timer is due when epoll_wait returns.
     timeout_ms = static_cast<int>(std::clamp<std::int64_t>((left_us + 999) / 1000, 0, 60'000));
   }
   std::array<epoll_event, 64> events;
@@ -97,7 +97,7 @@ void EventLoop::RunOnce() {
     const std::uint64_t tag = events[static_cast<std::size_t>(i)].data.u64;
     const int descriptor = static_cast<int>(static_cast<std::uint32_t>(tag));
     const auto found = watched_.find(descriptor);
-    // An earlier handler forgot the descriptor; its number may be another file's now.
+    // Skips a descriptor that an earlier handler forgot. Its number may belong to another file now.
     if (found == watched_.end() || Tag(descriptor, found->second.round) != tag) continue;
     const std::shared_ptr<Handler> handler = found->second.handler;
     (*handler)();

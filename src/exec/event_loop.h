@@ -19,32 +19,32 @@ class EventLoop {
   ~EventLoop();
   EventLoop(const EventLoop&) = delete;
 
-  // Calls the handler whenever the descriptor (not owned) is readable or hung up; after
-  // WatchWritable(true) also when it can be written.
+  // Calls the handler whenever the descriptor (not owned) is readable or hung up. After
+  // WatchWritable(descriptor, true), also calls it whenever the descriptor is writable.
   void Watch(int descriptor, Handler handler);
   void WatchWritable(int descriptor, bool writable);
   void Forget(int descriptor);
 
-  // Calls the handler once, at or after the time. The id of a timer is not used again after it has
-  // fired or was cancelled.
+  // Calls the handler once, at or after the time. Each timer has an id of its own, which is never
+  // used again. So cancelling a timer that has fired or was cancelled has no effect.
   using TimerId = std::uint64_t;
   TimerId At(Time time, Handler handler);
   void Cancel(TimerId timer);
 
-  // Waits for something to happen and handles all of it.
+  // Waits until a descriptor is ready or a timer is due, and calls the handlers of all that are.
   void RunOnce();
 
-  // The wall clock's time when the loop was opened plus the time that has passed since, sleep of
-  // the machine included. Setting the wall clock meanwhile has no effect on timers.
+  // The wall clock's time when the loop was opened, plus the time that has passed since. Time in
+  // which the machine slept is included. So setting the wall clock has no effect on timers.
   Time Now() const;
 
  private:
   explicit EventLoop(int epoll);
 
   struct Watched {
-    std::shared_ptr<Handler> handler;  // shared: a handler may forget itself while it runs
+    std::shared_ptr<Handler> handler;  // shared: a handler may call Forget for its own descriptor
     std::uint32_t events = 0;
-    std::uint32_t round = 0;  // tells a descriptor from an earlier one of the same number
+    std::uint32_t round = 0;  // differs from that of an earlier descriptor of the same number
   };
   static std::uint64_t Tag(int descriptor, std::uint32_t round);
   int epoll_;

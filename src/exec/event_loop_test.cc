@@ -39,7 +39,7 @@ class SocketPair {
 class EventLoopTest : public ::testing::Test {
  protected:
   EventLoopTest() : loop_(*EventLoop::Open()) {}
-  // Runs it until nothing more is due within a moment.
+  // Runs the loop for 20 ms.
   void Settle() {
     bool over = false;
     loop_->At(loop_->Now() + milliseconds(20), [&] { over = true; });
@@ -71,7 +71,7 @@ TEST_F(EventLoopTest, CallsWhenTheOtherSideHangsUp) {
   SocketPair pair;
   loop_->Watch(pair.here(), [&] {
     calls_.push_back(1);
-    loop_->Forget(pair.here());  // while it runs
+    loop_->Forget(pair.here());  // while this handler runs
   });
   pair.HangUp();
   Settle();
@@ -146,7 +146,8 @@ TEST_F(EventLoopTest, ReadinessOfAForgottenDescriptorIsNotThatOfItsSuccessor) {
   loop_->Watch(first.here(), [&] {
     first.Hear();
     calls_.push_back(1);
-    // Another descriptor takes the number of one whose event waits in the same round.
+    // The descriptor has an event that is still to be handled in this call of RunOnce. Another file
+    // now gets its number.
     loop_->Forget(number);
     ASSERT_EQ(dup2(other->here(), number), number);
     loop_->Watch(number, [&] { calls_.push_back(3); });

@@ -29,8 +29,8 @@ constexpr std::size_t kMostTailLines = 8;
 
 bool IsBlank(char c) { return c == '\n' || c == '\r' || c == ' ' || c == '\t'; }
 
-// The last lines of a file that are not blank: for a Python program, the exception and where it was
-// raised. As many whole lines as fit.
+// The last lines of a file that are not blank, as many as fit into kLongestTail bytes. For a Python
+// program they show the exception and where it was raised.
 std::vector<std::string> LastLines(const std::string& path) {
   const int file = OpenRegular(path);
   if (file < 0) return {};
@@ -54,8 +54,8 @@ std::vector<std::string> LastLines(const std::string& path) {
   return lines;
 }
 
-// First a line with how the launch ended and the last line of its output, for views that show one
-// line; then the last lines as they are.
+// Says why a launch failed. The first line has how the launch ended and the last line of its
+// output, for views that show one line. The last lines of the output follow.
 std::string FailureOf(const std::string& how, const std::vector<std::string>& last) {
   if (last.empty()) return how;
   std::string text = fmt::format("{}: {}", how, last.back());
@@ -123,7 +123,7 @@ LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& hos
     }
     if (claim->copied)
       return {LaunchEnd::Kind::kLost, "it ran in the store that this one is a copy of"};
-    // Its launcher was killed: processes that it left must not go on unseen.
+    // The launcher was killed. The processes that it left must not run on unnoticed.
     const bool gone = KillLaunch(host_folder);
     return {LaunchEnd::Kind::kLost,
             gone ? "its launcher was killed"

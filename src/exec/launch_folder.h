@@ -16,47 +16,51 @@
 
 namespace sluice {
 
-// Where the files of a study's trials are: those of a launch in STUDY/trials/7/launch-2, the
-// trial's checkpoint in STUDY/trials/7/checkpoint.
+// The folders of a study's trials. The files of a launch are in STUDY/trials/7/launch-2, and the
+// trial's checkpoint is in STUDY/trials/7/checkpoint.
 class TrialFolders {
  public:
   TrialFolders(const StorePaths& paths, const std::string& study)
       : root_(paths.StudyFolder(study) + "/trials") {}
 
   std::string Launch(wire::LaunchRef at) const;
-  // The launch that has its folder at this path, in this store or where the store lay before it was
-  // moved.
+  // The launch whose folder has this path. Only the last parts of the path count, so the path may
+  // be from the time before the store was moved.
   static std::optional<wire::LaunchRef> LaunchAt(const std::string& folder);
   std::string Checkpoint(TrialId trial) const;
-  // Makes the launch's folder and what leads there.
+  // Makes the launch's folder and the folders above it.
   Status Make(wire::LaunchRef at) const;
-  // The same for a new launch, which no process can have claimed yet. A claim that is there is from
-  // an earlier state of the store: its processes are killed, and the folder is moved aside. Fails
-  // if the guard does: then another controller holds the store and may have made the claim.
+  // The same for a new launch, which no process can have claimed yet. If there is a claim, it is
+  // left from a state of the store that was undone, for example by putting an older copy back. The
+  // claim's processes are killed, and the folder is moved aside. `guard` is called first. If it
+  // fails, another controller holds the store and may have made the claim: then this fails too, and
+  // changes nothing.
   Status MakeFresh(wire::LaunchRef at, const std::function<Status()>& guard) const;
 
  private:
   std::string root_;
 };
 
-// Renames a folder that lies where a new one is to be, such as one of a store that was replaced.
-// Nothing is deleted.
+// If there is a folder at this path, for example from a store that was replaced, renames it to make
+// room for a new folder. Nothing is deleted.
 Status MoveAside(const std::string& folder);
 
-// How a launch ended, by the exit record in `host_folder` and by what the program left in the
-// launch's own folder. Kills what is left of the launch if its launcher was killed.
+// Says how a launch ended. `host_folder` has the exit record of the launch's process, and the
+// launch's own folder may have a note of the program. If the launcher was killed, also kills the
+// processes that it left.
 LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& host_folder);
 
-// Messages that a worker could not deliver, one a line. Bounded; a broken last line is left out.
+// The messages that a worker could not deliver, one per line. At most 256 MiB are read. A last line
+// that is not complete is left out.
 std::vector<std::string> ReadSpool(const std::string& launch_folder);
 
-// Bytes in a folder and below; 0 if there is none.
+// The bytes of all files in a folder and its subfolders; 0 if there is no such folder.
 std::int64_t FolderBytes(const std::string& folder);
 
 Status WriteFile(const std::string& path, std::string_view text, mode_t mode = 0644);
 
-// Draws a secret that only the processes of a launch know: FOLDER/secret, readable by its owner
-// only.
+// Draws a secret that only the processes of a launch know, and writes it to FOLDER/secret. Only
+// this user can read the file.
 Status WriteSecret(const std::string& folder);
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// What the files of a launch tell of its end.
+// Tests of the folders of launches, and of what their files say about how a launch ended.
 
 #include "exec/launch_folder.h"
 
@@ -47,7 +47,8 @@ TEST(LaunchFolderTest, WhatAnEarlierLifeLeftIsMovedAsideAndWhatAnotherController
   const TrialFolders folders(StorePaths::For(folder / "s.db"), "study");
   const wire::LaunchRef at{TrialId(7), LaunchId(2)};
   ASSERT_TRUE(folders.Make(at));
-  ASSERT_EQ(MakeClaim(folders.Launch(at), Claim{}), Claimed::kMade);  // taken back
+  // The claim is left from a state of the store that was undone.
+  ASSERT_EQ(MakeClaim(folders.Launch(at), Claim{}), Claimed::kMade);
   const auto lost = [] { return Status(FailedPrecondition("the store is another's")); };
   EXPECT_FALSE(folders.MakeFresh(at, lost));
   EXPECT_TRUE(ReadClaim(folders.Launch(at)));
@@ -108,7 +109,7 @@ TEST(LaunchFolderTest, ResultsThatCouldNotBeWrittenAreNoGoodEnd) {
   EXPECT_EQ(end.kind, Kind::kLost);
   EXPECT_THAT(end.reason, ::testing::HasSubstr("7 bytes of its standard output"));
   EXPECT_EQ(EndWith({.code = 3, .lost_bytes = 7}).reason, "exit code 3");
-  EXPECT_EQ(EndWith({.dropped_bytes = 7}).kind, Kind::kDone);  // beyond the cap
+  EXPECT_EQ(EndWith({.dropped_bytes = 7}).kind, Kind::kDone);  // output beyond its cap
 }
 
 TEST(LaunchFolderTest, ALaunchOfACopiedStoreTouchesNoProcess) {

@@ -9,19 +9,20 @@
 
 namespace sluice {
 
-// What the kernel's files say of the limits of this process.
+// Readers of the kernel's files about the limits of this process.
 
-// Where this process stands in the kernel's control groups, from the text of /proc/self/cgroup: the
-// folder of version 2 (controller ""), or of a controller of version 1 ("cpu", "memory").
+// The folder of this process's control group, from the text of /proc/self/cgroup. `controller` is
+// "" for control groups of version 2, and "cpu" or "memory" for those of version 1.
 std::optional<std::string> CgroupPath(std::string_view proc_self_cgroup,
                                       std::string_view controller);
-// Thousandths of a core that version 2's cpu.max ("150000 100000") or version 1's quota and period
-// allow; nothing: no limit.
+// How many thousandths of a core may be used, from the text of cpu.max ("150000 100000", version 2)
+// or from a quota and a period in microseconds (version 1). Nothing if there is no limit.
 std::optional<Milli> CpuMax(std::string_view text);
 std::optional<Milli> CpuQuota(std::string_view quota_us, std::string_view period_us);
-// What memory.max or memory.limit_in_bytes allow; nothing: no limit.
+// How many bytes of memory may be used, from the text of memory.max (version 2) or
+// memory.limit_in_bytes (version 1). Nothing if there is no limit.
 std::optional<std::int64_t> MemoryMax(std::string_view text);
-// MemTotal of /proc/meminfo; 0 if it is not there.
+// The bytes of MemTotal in the text of /proc/meminfo; 0 if the text has no MemTotal.
 std::int64_t MemoryTotal(std::string_view meminfo);
 
 }  // namespace sluice

@@ -18,9 +18,10 @@ constexpr Duration kQuickProposal = std::chrono::microseconds(200);
 constexpr Duration kTickEvery = std::chrono::milliseconds(100);
 constexpr Duration kTickAtLeast = std::chrono::seconds(1);
 
-// The signals that a controller handles, without those that our parent wants ignored (nohup): once
-// blocked, an ignored signal would arrive all the same. SIGHUP (the terminal closes) is handled so
-// that it does not end the process, and does nothing: the study goes on without its view.
+// The signals that a controller handles. Signals that the parent process has set to be ignored
+// (nohup) are left out: once blocked, an ignored signal would still arrive through the signalfd.
+// SIGHUP (the terminal closes) is handled only so that it does not end the process: the study
+// continues without its view.
 sigset_t HeardSignals() {
   sigset_t wanted;
   sigemptyset(&wanted);
@@ -69,7 +70,7 @@ LocalController::~LocalController() {
     close(descriptor);
   }
   const sigset_t ours = HeardSignals();
-  // Another Ctrl-C while the summary is printed is ignored, since nothing is left to end.
+  // From here on only the summary is printed. A further Ctrl-C has nothing to end and is ignored.
   if (interrupts_ > 0) {
     for (int word : {SIGINT, SIGTERM}) signal(word, SIG_IGN);
   }
@@ -105,8 +106,8 @@ Status LocalController::LastCommit() {
 }
 
 void LocalController::Flush() {
-  // A proposal that is about to come goes into the same commit as the end of the trial that made
-  // room for it.
+  // Waits a moment for a proposal, so that it is committed together with the end of the trial that
+  // made room for it.
   if (controller_.WaitsForProposal()) {
     pollfd ready{.fd = search_ready_, .events = POLLIN, .revents = 0};
     const timespec moment{.tv_sec = 0, .tv_nsec = kQuickProposal.count() * 1000};
@@ -134,12 +135,12 @@ void LocalController::Interrupted() {
       const int running = controller_.engine().running();
       watcher_.Say(running == 0 ? std::string("stopping")
                                 : fmt::format("stopping: waiting for {} running trial{} to save or "
-                                              "finish; Ctrl-C again ends {} at once",
+                                              "finish; Ctrl-C again kills {}",
                                               running, running == 1 ? "" : "s",
                                               running == 1 ? "it" : "them"));
       controller_.Happened(DrainAsked{});
     } else if (interrupts_ == 2) {
-      watcher_.Say("ending what runs at once; 'sluice resume' goes on from the checkpoints");
+      watcher_.Say("killing running trials; 'sluice resume' continues from the checkpoints");
       controller_.workforce().KillAll();
     }
   }

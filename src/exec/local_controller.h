@@ -18,8 +18,8 @@
 
 namespace sluice {
 
-// A controller on this machine: its loop, the ledger's writer and the sampler on threads of their
-// own, and the signals of the user.
+// A controller on this machine. It has an event loop, threads for the ledger's writer and for the
+// sampler, and handles the user's signals.
 class LocalController {
  public:
   struct Parts {
@@ -27,7 +27,7 @@ class LocalController {
     std::string launcher;
     std::unique_ptr<EventLoop> loop;
     std::unique_ptr<Ledger> ledger;
-    std::function<Status()> guard;  // the ledger's
+    std::function<Status()> guard;  // as in LocalSite::Options
     std::unique_ptr<Sampler> sampler;
     Controller::Parts controller;
   };
@@ -35,9 +35,9 @@ class LocalController {
   LocalController(Parts parts, Watcher& watcher);
   ~LocalController();
 
-  // Applies the first events, ControllerStarted among them, then runs until the study is finished
-  // or the user interrupts. On an error (the disk is full, say) trials go on by themselves and the
-  // next controller finds them.
+  // Applies the events `first`, which include ControllerStarted. Then runs until the study has
+  // finished or the user interrupts. If this fails, for example because the disk is full, running
+  // trials continue without a controller, and the next controller finds them.
   Result<RunEnd> Run(std::vector<EventBody> first);
 
  private:

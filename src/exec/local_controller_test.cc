@@ -1,4 +1,4 @@
-// What a sampler is told before it is asked.
+// Tests of what a sampler knows when it is asked for a proposal.
 
 #include "exec/local_controller.h"
 
@@ -19,7 +19,7 @@ class Silent : public Watcher {
   void Say(std::string_view) override {}
 };
 
-// Remembers what it observes and has nothing to propose, so that its study ends at once.
+// Remembers what it observes. It has nothing to propose, so its study ends immediately.
 class ListeningSampler : public Sampler {
  public:
   explicit ListeningSampler(std::vector<Observation>& heard) : heard_(heard) {}
@@ -30,7 +30,8 @@ class ListeningSampler : public Sampler {
   std::vector<Observation>& heard_;
 };
 
-// Proposes one point after another, and writes down what it knew of the trial before.
+// At each proposal, remembers the outcome that it knows of the trial before. Always proposes the
+// same point.
 class Proposer : public Sampler {
  public:
   explicit Proposer(std::vector<Outcome>& knew) : knew_(knew) {}
@@ -49,7 +50,7 @@ class Proposer : public Sampler {
 
 class LocalControllerTest : public ::testing::Test {
  protected:
-  // A study that maximizes, so that values are turned on their way to the sampler.
+  // The study maximizes, so values change their sign on their way to the sampler.
   void SetUp() override {
     const std::string source =
         SourceOf("trials: 4\nparallelism: 1\nretries: 0\nobjective: {maximize: accuracy}\n");
@@ -68,7 +69,7 @@ class LocalControllerTest : public ::testing::Test {
     ASSERT_TRUE(recorder.Flush(*engine, /*snapshot=*/true));
   }
 
-  // A controller takes over and runs the study as far as it goes.
+  // A controller takes over the study and runs it to its end.
   std::vector<Observation> Run(std::optional<int> trials) {
     std::vector<Observation> heard;
     Run(std::make_unique<ListeningSampler>(heard), trials);
@@ -130,11 +131,11 @@ TEST_F(LocalControllerTest, TheSamplerKnowsEarlierTrialsAfterARestart) {
   std::vector<Outcome> knew;
   Run(std::make_unique<Proposer>(knew), {});
   const std::vector<Observation> heard = Run(5);
-  EXPECT_EQ(heard.size(), 2U + 4U);  // and those of the study itself
+  EXPECT_EQ(heard.size(), 2U + 4U);  // the earlier trials, and those of the study itself
   ExpectKnowledge(heard);
 }
 
-// Each trial fails as it is started, and that makes room for the next.
+// Each trial fails when it is started. Its end makes room for the next trial.
 TEST_F(LocalControllerTest, TheSamplerKnowsHowATrialEndedWhenItIsAskedForTheNext) {
   std::vector<Outcome> knew;
   Run(std::make_unique<Proposer>(knew), {});

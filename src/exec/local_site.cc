@@ -38,7 +38,7 @@ std::pair<dev_t, ino_t> FileAt(const std::string& path) {
                                          : std::pair<dev_t, ino_t>();
 }
 
-// The process of this pid as the kernel knows it now.
+// What the kernel says about the process that has this pid now.
 Speaker SpeakerOf(std::int64_t pid) {
   return {.speaks = true,
           .pid = pid,
@@ -61,8 +61,8 @@ LocalSite::~LocalSite() {
     loop_.Forget(process.pidfd);
     close(process.pidfd);
   }
-  // Remove the socket's file, unless another controller listens there by now. While ours is open,
-  // no other file has its inode.
+  // Removes the socket's file, unless another controller's socket has taken its place. While our
+  // socket is open, no other file has its inode.
   if (listener_ >= 0 && FileAt(options_.paths.socket) == socket_)
     unlink(options_.paths.socket.c_str());
   copier_.reset();
@@ -76,9 +76,9 @@ LocalSite::~LocalSite() {
 Status LocalSite::Open(Workforce& workforce) {
   workforce_ = &workforce;
   RaiseDescriptorLimit();
-  // Orphans of a killed launcher become children of this process. If this process was started with
-  // children (those of a shell that became this process), they are not ours to end, and neither are
-  // their orphans. Then this process adopts no orphans.
+  // As a subreaper, this process becomes the parent of the orphans of a killed launcher, and can
+  // end them. If a shell with children replaced itself by this process, those children and their
+  // orphans must not be ended. Then this process does not become a subreaper.
   adopts_ = Children().empty() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
   inotify_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (inotify_ < 0)
@@ -142,7 +142,8 @@ Status LocalSite::Spawn(const Trial& trial) {
 Status LocalSite::Claim(const std::string& worker, const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(folders_.MakeFresh(at, options_.guard));
-  // Before the claim: the next controller would hand out a launch that is claimed.
+  // This comes before the claim: once the launch is claimed, the next controller may tell the
+  // worker of the launch.
   SLUICE_TRY(SetCheckpointOwner(folders_.Checkpoint(at.trial), at.launch));
   const auto claim = ReadClaim(FolderOf(worker)).value_or(sluice::Claim{});
   switch (MakeClaim(folders_.Launch(at), claim)) {
@@ -158,8 +159,8 @@ Inherited LocalSite::Look(wire::LaunchRef at) {
   const std::string folder = folders_.Launch(at);
   std::optional<sluice::Claim> claim = ReadClaim(folder);
   if (!claim) {
-    // The launch is in the ledger, and was perhaps never started. If we claim it, no launcher can.
-    // If a launcher was faster, the launch runs.
+    // The launch is in the ledger, but may never have been started. If this controller claims it,
+    // no launcher can claim it later. If a launcher has claimed it first, the launch runs.
     if (folders_.Make(at)) (void)MakeClaim(folder, sluice::Claim{});
     claim = ReadClaim(folder);
   }
@@ -175,7 +176,7 @@ bool LocalSite::Reach(const std::string& worker) {
   if (!claim || !IsAlive(*claim)) return false;
   const int pidfd = static_cast<int>(syscall(SYS_pidfd_open, claim->pid, 0));
   if (pidfd < 0) return false;
-  if (!IsAlive(*claim)) {  // it ended, and its pid may be another's by now
+  if (!IsAlive(*claim)) {  // it has ended, and another process may have its pid by now
     close(pidfd);
     return false;
   }
@@ -197,7 +198,7 @@ Speaker LocalSite::WhoSpeaks(const std::string& worker) {
 }
 
 void LocalSite::Spoke(const std::string& worker, const Speaker& speaker) {
-  // If this fails, the next controller learns of the process when it connects, as this one did.
+  // If this fails, the next controller learns of the process when the process connects to it.
   (void)WriteFile(
       FolderOf(worker) + "/speaks",
       fmt::format("{} {} {} {}\n", speaker.pid, speaker.start, speaker.base, speaker.image));
@@ -233,7 +234,7 @@ void LocalSite::Signal(const std::string& worker, Force force) {
 }
 
 void LocalSite::ProcessEnded(const std::string& worker) {
-  // What the worker sent before it ended is handled before its end.
+  // The messages that the worker sent before it ended are handled before its end.
   HearNewcomers();
   if (const auto last = connections_.find(workforce_->PeerOf(worker)); last != connections_.end())
     last->second->Drain();
@@ -354,7 +355,7 @@ std::uint64_t LocalSite::ReadOutput(const std::string& worker, std::uint64_t fro
     }
     begin += line;
     text.erase(0, line);
-    if (text.size() > wire::kLongestLine) {  // too long for a report: go on behind it
+    if (text.size() > wire::kLongestLine) {  // too long for a report: skipped
       begin += text.size();
       text.clear();
     }
@@ -378,8 +379,8 @@ void LocalSite::Accept() {
     if (descriptor < 0) {
       const bool exhausted = errno == EMFILE || errno == ENFILE;
       if (exhausted && accept_timer_ == 0) {
-        // A connection that waits to be accepted would wake the loop all the time: look again in a
-        // while.
+        // There is no free descriptor. The waiting connection would wake the loop all the time, so
+        // the listener is not watched for a while.
         loop_.Forget(listener_);
         accept_timer_ = loop_.At(loop_.Now() + kAcceptAgain, [this] {
           accept_timer_ = 0;
@@ -401,8 +402,8 @@ void LocalSite::Accept() {
   }
 }
 
-// When a process connects again, or has replaced itself, what it sent on its former connection
-// comes first.
+// When a process connects again, or has replaced itself, the messages that it sent on its former
+// connection are handled first.
 void LocalSite::HeardFrom(PeerId peer, std::string_view line) {
   if (workforce_->IsNewcomer(peer)) {
     const auto former = connections_.find(workforce_->PeerBefore(line));
@@ -411,8 +412,8 @@ void LocalSite::HeardFrom(PeerId peer, std::string_view line) {
   workforce_->Heard(peer, line);
 }
 
-// Reads the connections from which no hello was read: a process may have connected, sent messages
-// and ended before we looked.
+// Reads from the connections from which no hello was read yet. A process may have connected, sent
+// messages and ended before the loop handled its connection.
 void LocalSite::HearNewcomers() {
   Accept();
   for (const PeerId peer : workforce_->Newcomers()) {

@@ -18,25 +18,26 @@
 
 namespace sluice {
 
-// This machine: processes started through launchers and seen through pidfds, a Unix socket, files
-// in the store's folder. Everything happens on the event loop's thread, except that checkpoints are
-// copied on a thread of their own. Processes outlive this object.
+// The site of a controller whose trials run on this machine. It starts processes through launchers,
+// watches them through pidfds, talks to workers through a Unix socket, and keeps files in the
+// store's folder. It works on the event loop's thread, except that checkpoints are copied on a
+// thread of their own. The processes outlive this object.
 class LocalSite final : public Site {
  public:
   struct Options {
     StorePaths paths;
     std::string launcher;
     StudyId study{};
-    std::function<Status()> guard;  // fails once another controller holds the store; none: never
+    std::function<Status()> guard;  // fails once another controller holds the store; may be null
   };
 
-  // The engine is read when a process is started.
+  // `engine` is read whenever a process is started.
   LocalSite(EventLoop& loop, const Engine& engine, Options options);
   ~LocalSite() override;
 
-  // Call before the workforce opens.
+  // Must be called before the workforce is opened.
   Status Open(Workforce& workforce);
-  // Lets workers in.
+  // Begins to accept connections from workers.
   Status Listen();
 
   Time Now() const override { return loop_.Now(); }
@@ -70,8 +71,8 @@ class LocalSite final : public Site {
   // A launcher that is alive.
   struct Process {
     int pidfd = -1;
-    pid_t child = 0;  // its pid if this process must reap it, else 0
-    int watch = -1;   // inotify's number for its output
+    pid_t child = 0;  // the launcher's pid if this process must reap it, else 0
+    int watch = -1;   // inotify's number for the launcher's output file
   };
 
   const Study& study() const;
@@ -91,7 +92,7 @@ class LocalSite final : public Site {
   TrialFolders folders_;
   Workforce* workforce_ = nullptr;
   int listener_ = -1;
-  std::pair<dev_t, ino_t> socket_;  // device and inode of its file
+  std::pair<dev_t, ino_t> socket_;  // device and inode of the listener's file
   int inotify_ = -1;
   int copies_done_ = -1;                // eventfd
   std::unique_ptr<CopyThread> copier_;  // made with the first copy

@@ -36,8 +36,9 @@ std::string ReadText(const std::string& path) {
   return text.str();
 }
 
-// A group is also bound by the limits of the groups around it. In a container the path may be the
-// outer machine's, and only the mount's root exists.
+// Visits the folder of a control group and the folders above it, because the limits of the groups
+// above a group apply to it too. In a container the path may be the one on the host; then only the
+// root of the mount exists.
 template <typename Visit>
 void ForEachFolder(const std::string& mount, std::string path, const Visit& visit) {
   while (!path.empty() && path != "/") {
@@ -84,7 +85,8 @@ Limits CgroupLimits() {
   return limits;
 }
 
-// Machines may have more processors than a cpu_set_t has bits.
+// The number of processors that this process may use. A machine may have more processors than a
+// cpu_set_t has bits, so larger and larger sets are tried.
 int AllowedProcessors() {
   for (int bits = 1024; bits <= 1 << 20; bits *= 4) {
     const std::size_t size = CPU_ALLOC_SIZE(bits);

@@ -7,13 +7,13 @@
 
 namespace sluice {
 
-// What this machine offers. Processor cores are those this process may use (affinity, cgroup
-// quota); GPUs are those of the driver's own list (NVML, loaded if there is one), less those
-// CUDA_VISIBLE_DEVICES hides.
+// The resources of this machine. Its cores are those that this process may use (affinity, quota of
+// the control group). Its GPUs are those that the driver lists (through NVML, if there is a
+// driver), without those that CUDA_VISIBLE_DEVICES hides.
 struct Machine {
   Node node;
   std::int64_t memory_bytes = 0;
-  std::string driver;    // "" without one
+  std::string driver;    // version of the GPU driver; "": there is no driver
   std::string gpu_note;  // why there is no GPU, in plain words
 };
 

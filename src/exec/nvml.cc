@@ -70,7 +70,7 @@ class Nvml {
 
   NvmlReturn Count(unsigned& count) const { return count_(&count); }
 
-  // A device without a UUID cannot be handed to a program, and is an error.
+  // Fails for a device without a UUID, because such a device cannot be given to a program.
   NvmlReturn Describe(unsigned index, Device& device) const {
     NvmlDevice handle = nullptr;
     if (const NvmlReturn result = device_(index, &handle); result != kSuccess) return result;
@@ -120,7 +120,7 @@ class Nvml {
   bool begun_ = false;
 };
 
-// The device an entry of CUDA_VISIBLE_DEVICES names.
+// The device that an entry of CUDA_VISIBLE_DEVICES names; null if there is none.
 const Device* FindNamed(const std::vector<Device>& devices, std::string_view entry) {
   if (entry.starts_with("GPU-")) {
     const auto begins = [&](const Device& device) { return device.uuid.starts_with(entry); };

@@ -11,9 +11,9 @@
 
 namespace sluice {
 
-// Runs a sampler on a thread of its own, so that a slow one never holds up the controller. Requests
-// are answered in order; `ready_descriptor` (an eventfd, not owned) becomes readable when there are
-// answers.
+// Runs a sampler on a thread of its own, so that a slow sampler never delays the controller.
+// Requests are answered in order. `ready_descriptor` (an eventfd, not owned) becomes readable when
+// there are answers.
 class SearchThread final : public Searcher {
  public:
   SearchThread(std::unique_ptr<Sampler> sampler, int ready_descriptor)

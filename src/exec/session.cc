@@ -30,8 +30,8 @@
 namespace sluice {
 namespace {
 
-// Call with the store's lock held. Launchers that were killed while no controller lived may have
-// left processes: those are ended first.
+// Opens the ledger. The caller holds the store's lock. Launchers that were killed while no
+// controller lived may have left processes; these are ended first.
 Result<std::unique_ptr<Ledger>> OpenSwept(const StorePaths& paths, const StoreLock& lock) {
   KillOrphans(paths.files + "/studies");
   return OpenLocked(paths, lock);
@@ -120,7 +120,7 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
   return LocalController(std::move(parts), watcher).Run(std::move(first));
 }
 
-// Asks the controller that runs the study. Its answer comes once the request is on disk.
+// Asks the controller that runs the study. The controller answers once the request is on disk.
 Result<wire::Answer> AskController(const StorePaths& paths, const wire::Ask& ask) {
   SLUICE_ASSIGN(const int descriptor, ConnectTo(paths.socket));
   const timeval patience{.tv_sec = kAnswerSeconds, .tv_usec = 0};
@@ -159,7 +159,7 @@ Status WriteDown(OpenedStudy& opened, std::vector<EventBody> bodies) {
   }
   for (const TrialKey& key : opened.engine->TakeChanged()) {
     const Trial& changed = *opened.engine->trial(key);
-    if (changed.awaits_parameters) continue;  // it is written once it has its parameters
+    if (changed.awaits_parameters) continue;  // a trial is written once it has its parameters
     batch.trials.push_back(
         {key.study, changed, opened.engine->study(key.study)->spec.space.Encode(changed.point)});
   }
@@ -194,7 +194,8 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   SLUICE_TRY(CheckCarriedOut(spec));
   SLUICE_TRY(CheckFits(spec, machine.node));
   SLUICE_TRY(FindLauncher());
-  // Before anything is made: the study that warm_start names may not exist.
+  // This comes before anything is made, because it fails if the study that warm_start names does
+  // not exist.
   std::optional<Knowledge> knowledge;
   if (spec.warm_start) {
     SLUICE_ASSIGN(knowledge,
@@ -218,7 +219,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   SLUICE_ASSIGN(auto policy, MakePolicy(spec.policy));
   opened.engine = std::make_unique<Engine>(std::move(policy));
 
-  // The study itself is on disk before anything else happens to it.
+  // The study is committed before anything else happens to it.
   const Time now = WallNow();
   StudyCreated created{.study = opened.id,
                        .source = request.source,
@@ -233,7 +234,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   std::uint64_t seq = Number(opened.ledger->last());
   batch.events.emplace_back(EventSeq(++seq), Event{now, created});
   if (as_written.trials != spec.trials) {
-    created.spec.trials = as_written.trials;  // as a replay will read it
+    created.spec.trials = as_written.trials;  // a replay reads the number in the file
     batch.events.back().second.body = created;
     batch.events.emplace_back(EventSeq(++seq),
                               Event{now, StudyResumed{opened.id, spec.trials, std::nullopt}});
@@ -254,7 +255,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   batch.studies.push_back(RowOf(*opened.engine->study(opened.id)));
   SLUICE_TRY(opened.ledger->Commit(batch));
   if (!measured_by.empty())
-    watcher.Say(fmt::format("{} has measured this program: plans begin with that", measured_by));
+    watcher.Say(fmt::format("{} has measured this program: plans use its figures", measured_by));
   if (knowledge) {
     watcher.Say("warm start: " + knowledge->summary);
     for (const std::string& note : knowledge->notes) watcher.Say("warm start: " + note);
@@ -265,7 +266,8 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
 
 namespace {
 
-// Takes the changes of an edited study file into the request and the event, or refuses them.
+// Puts the changes of an edited study file into the request and the event. Fails if a key was
+// changed that cannot change.
 Status TakeChanges(const Study& study, ResumeRequest& request, StudyResumed& resumed,
                    Watcher& watcher) {
   if (!request.file) return {};
@@ -322,7 +324,7 @@ Result<RunEnd> Resume(const ResumeRequest& asked, Watcher& watcher) {
     return FailedPrecondition(fmt::format(
         "the deadline of study '{}' has passed: give it a new one with --deadline", spec.name));
   }
-  // Points that were enqueued after the study had ended because its space was exhausted.
+  // Whether points were enqueued after the study had ended because its space was exhausted.
   const bool enqueued =
       study.ending == Finish::kExhausted && !study.queue.empty() && study.room() > 0;
   const bool open = !study.finished || study.ending == Finish::kAsked ||
@@ -335,7 +337,7 @@ Result<RunEnd> Resume(const ResumeRequest& asked, Watcher& watcher) {
         spec.name, Name(study.ending), study.trials_wanted,
         queue.waiting == 0 ? "" : fmt::format("; {} tries all that is enqueued", queue.total)));
   }
-  // The current devices come first: the resumed study is planned on them.
+  // ControllerStarted is first, so that the resumed study is planned on the current devices.
   std::vector<EventBody> first = {ControllerStarted{{machine.node}}, std::move(resumed)};
   return RunController(request.paths, std::move(opened), std::move(first), spec, seed, watcher);
 }
@@ -449,14 +451,14 @@ Status DeleteStudy(const StorePaths& paths, const std::string& name) {
     SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
     SLUICE_ASSIGN(info, reader->FindStudy(name));
   }
-  // Trials that outlived their controller would go on writing into what is deleted.
+  // Trials that outlived their controller would continue to write to the folder that is deleted.
   if (FindLockHolder(paths).pid == 0 && info.count(TrialState::kRunning) > 0)
     SLUICE_TRY(StopStudy(paths, name));
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("deleting '{}'", name)));
   SLUICE_ASSIGN(auto ledger, OpenSwept(paths, lock));
-  // Files first: a study without files can be deleted again, files without a study would be
-  // forgotten.
+  // The files are removed first. A study without files can be deleted again if this is cut off, but
+  // files without a study would be forgotten.
   std::error_code error;
   std::filesystem::remove_all(paths.StudyFolder(name), error);
   if (error)

@@ -13,22 +13,23 @@
 
 namespace sluice {
 
-// What a controller shows of itself while it runs. Called on the controller's thread: return
-// quickly.
+// Shows a user what a controller does. Its functions are called on the controller's thread, and
+// must return quickly.
 class Watcher {
  public:
   virtual ~Watcher() = default;
-  // At most ten times a second while things change, once a second otherwise, and once at the end.
+  // Called at most ten times a second while the study changes, once a second while it does not, and
+  // once at the end.
   virtual void Tick(const Study& study, Time now) = 0;
-  // Something a user should know at once, such as that the study is stopping or pauses.
+  // Called with something that the user should know immediately, such as that the study pauses.
   virtual void Say(std::string_view line) = 0;
 };
 
 enum class RunEnd {
   kFinished,     // the study is done
-  kDrained,      // Ctrl-C: running trials have saved and left; resume goes on
-  kInterrupted,  // Ctrl-C twice: running trials were killed; resume goes on from checkpoints
-  kPaused,       // the machine could not go on (StudyInfo::pause says why); resume goes on
+  kDrained,      // Ctrl-C: running trials have saved and left
+  kInterrupted,  // Ctrl-C twice: running trials were killed; Resume continues from checkpoints
+  kPaused,       // trials could not be started (StudyInfo::pause says why)
 };
 
 struct TuneRequest {
@@ -49,7 +50,7 @@ struct ResumeRequest {
     std::string source;
     StudySpec spec;
   };
-  std::optional<File> file;  // edited since the study was made
+  std::optional<File> file;  // the study file, if the changes that were made to it are to apply
 };
 
 // Makes a new study and runs it to its end in this process. Fails with failed_precondition if the
@@ -57,7 +58,7 @@ struct ResumeRequest {
 // has.
 Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher);
 
-// Runs an existing study: adopts its launches that still run, and goes on.
+// Continues an existing study in this process. Launches of the study that still run are adopted.
 Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher);
 
 // Ends a study. If a controller lives, asks it, and returns once the controller has recorded the
@@ -68,23 +69,23 @@ Status StopStudy(const StorePaths& paths, const std::string& study);
 // that still runs ends when the study is resumed.
 Status StopTrial(const StorePaths& paths, const std::string& study, TrialId trial);
 
-// Gives a failed or stopped trial another chance: at once if a controller lives, else when the
-// study is resumed.
+// Makes a failed or stopped trial run again: when there is room if a controller lives, else when
+// the study is resumed.
 Status RetryTrial(const StorePaths& paths, const std::string& study, TrialId trial);
 
-// What came of points that were enqueued.
+// The result of enqueueing points.
 struct EnqueueEnd {
   int added = 0;
   int known = 0;         // added points that were tried or enqueued before
-  int waiting = 0;       // points in the queue, earlier ones included
+  int waiting = 0;       // points in the queue, including points that were enqueued earlier
   int room = 0;          // trials that the study may still make
   int total = 0;         // trials the study needs to try all points in the queue
   bool at_once = false;  // a controller runs the study
 };
 
-// Gives a study points to try before those that its sampler proposes. Takes all of them, or fails
-// with the reason and takes none. Each point is a JSON object with some or all of the parameters;
-// missing ones are drawn.
+// Gives a study points to try before those that its sampler proposes. If one of the points is
+// wrong, fails and takes none. Each point is a JSON object with some or all of the parameters;
+// missing parameters are drawn.
 Result<EnqueueEnd> EnqueuePoints(const StorePaths& paths, const std::string& study,
                                  const std::vector<std::string>& points);
 

@@ -24,8 +24,8 @@ extern char** environ;
 namespace sluice {
 namespace {
 
-// The usual libraries read these variables at the start of a program. They keep trials side by side
-// from competing for cores.
+// Numerical libraries read from these variables how many threads to start. So trials that run side
+// by side do not compete for cores.
 constexpr const char* kThreadVariables[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
                                             "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"};
 
@@ -38,8 +38,8 @@ rlim_t OwnLimit() {
   return limit;
 }
 
-// Variables that belong to the trial that started this process, if a trial did. They must not reach
-// the trials of a study that runs inside a trial.
+// Whether a variable belongs to the trial that started this process, if a trial did. Such variables
+// must not reach the trials of a study that runs inside a trial.
 bool IsOfOuterTrial(const std::string& variable) {
   return variable == kDescriptorLimit || variable == "SLUICE_BUDGET" ||
          variable == "SLUICE_OWNER_PID" || variable == "SLUICE_ASSIGN";
@@ -71,26 +71,28 @@ std::string Devices(const Grant& grant, const Node& node) {
   return fmt::format("{}", fmt::join(uuids, ","));
 }
 
-// PYTHONPATH with the package beside this program, for a Python without it.
+// PYTHONPATH with the folder of the package at its end, for a Python in which the package is not
+// installed.
 std::string PythonPath() {
   const char* own = std::getenv("PYTHONPATH");
   return own != nullptr && *own != '\0' ? fmt::format("{}:{}", own, SLUICE_PYTHON_DIR)
                                         : SLUICE_PYTHON_DIR;
 }
 
-// Whether a path leads to that package. A study's own PYTHONPATH may lack it.
+// Whether a PYTHONPATH has the folder of the package. A study's own PYTHONPATH may lack it.
 bool WithPackage(std::string_view path) {
   return fmt::format(":{}:", path).contains(fmt::format(":{}:", SLUICE_PYTHON_DIR));
 }
 
-// Whether `import wandb` is to find the package's stand-in for it.
+// Whether a trial's `import wandb` finds the stand-in that the package has instead of the real
+// wandb.
 bool UsesStandIn(const StudySpec& spec) {
   const char* wanted = std::getenv("SLUICE_WANDB");
   const bool real = wanted != nullptr && std::string_view(wanted) == "real";
   return spec.sweep && !spec.sweep->real_wandb && !real;
 }
 
-// The variables that the study's templates name.
+// Adds the values of the environment variables that the study's templates name.
 void AddEnvironment(const StudySpec& spec, TemplateValues& values) {
   const auto add = [&](std::string_view text) {
     for (const std::string& name : EnvironmentWords(text)) {
@@ -129,7 +131,7 @@ Result<Spawned> Spawn(const SpawnRequest& request) {
   posix_spawn_file_actions_addchdir_np(&actions, request.working_folder.c_str());
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  // Signals wait until the launcher is ready for them.
+  // Signals are blocked until the launcher is ready for them.
   sigset_t all;
   sigfillset(&all);
   posix_spawnattr_setsigmask(&attributes, &all);
@@ -143,7 +145,7 @@ Result<Spawned> Spawn(const SpawnRequest& request) {
     return Unavailable(fmt::format("cannot start {} in {}: {}", request.launcher,
                                    request.working_folder, std::strerror(error)));
   }
-  // The launcher is our child and not reaped yet, so the pid is still its own.
+  // The launcher is a child of this process and not reaped yet, so no other process has its pid.
   spawned.pidfd = static_cast<int>(syscall(SYS_pidfd_open, spawned.pid, 0));
   if (spawned.pidfd < 0) {
     const int reason = errno;
@@ -162,7 +164,7 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
 
   Arguments arguments = ArgumentsOf(study.spec, trial.point);
   plan.params = std::move(arguments.json);
-  // A parameter of a sweep may be called like one of these words: the words win.
+  // A parameter of a sweep may have the name of one of these words. Then {NAME} means the word.
   TemplateValues values = {
       {"trial", fmt::format("{}", Number(trial.id))},
       {"launch", fmt::format("{}", Number(trial.launch.id))},

@@ -17,10 +17,11 @@ namespace sluice {
 // One process to start for a launch.
 struct SpawnRequest {
   std::string launcher;  // path of sluice-launcher
-  std::string folder;    // the launch's
+  std::string folder;    // the launch's folder
   std::string working_folder;
   std::vector<std::string> program;
-  std::map<std::string, std::string> environment;  // added to our own; these win
+  // Added to this process's environment. Replaces variables of the same name.
+  std::map<std::string, std::string> environment;
   Duration grace{};
   std::int64_t output_cap_bytes = 0;
 };
@@ -34,14 +35,15 @@ struct Spawned {
   int pidfd = -1;
 };
 
-// Starts the launcher in a session of its own, so that neither Ctrl-C nor our end reaches it.
+// Starts the launcher in a session of its own, so that neither Ctrl-C nor the end of this process
+// affects it. Fails with unavailable; then no process is left.
 Result<Spawned> Spawn(const SpawnRequest& request);
 
-// What a launch's program is given: its arguments and environment, with templates filled in and its
-// grant of devices and cores.
+// What a launch's program is given. Templates in the arguments and in the environment are filled
+// in, and the environment names the devices and cores of the launch's grant.
 struct LaunchPlan {
   wire::Assign assign;
-  std::string params;  // what the file SLUICE_PARAMS holds
+  std::string params;  // the text of the file that SLUICE_PARAMS names
   std::vector<std::string> program;
   std::map<std::string, std::string> environment;
 };

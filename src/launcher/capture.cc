@@ -35,7 +35,7 @@ void Capture::Keep(const char* bytes, std::size_t size) {
     const auto* newline = static_cast<const char*>(fits > 0 ? memrchr(bytes, '\n', fits) : nullptr);
     const char* line = newline != nullptr
                            ? newline + 1
-                           : bytes;  // where the last line begins, if it begins in here
+                           : bytes;  // where the last line begins, if it begins in these bytes
     if (newline != nullptr) at_line_start_ = true;
     if (at_line_start_ && line < bytes + fits) {
       at_line_start_ = false;
@@ -43,7 +43,7 @@ void Capture::Keep(const char* bytes, std::size_t size) {
     }
     if (fits == size) return;
     capped_ = true;
-    // A result that the cap falls into is kept whole; any other line is cut.
+    // If the cap falls into a line that may be a result, the line is kept whole. Others are cut.
     finishing_ = !at_line_start_ && in_result_;
     skipping_ = !at_line_start_ && !in_result_;
     if (!finishing_) Write(kNotice, sizeof kNotice - 1);
@@ -74,7 +74,8 @@ void Capture::KeepResults(const char* bytes, std::size_t size) {
   }
 }
 
-// The line gathered beyond the cap is complete, or will never be.
+// Writes or drops the line that was gathered beyond the cap. It is complete, or its rest will not
+// come.
 void Capture::EndLine() {
   if (left_for_results_ >= static_cast<long long>(line_.size())) {
     Write(line_.data(), line_.size());
@@ -93,7 +94,7 @@ void Capture::Write(const char* bytes, std::size_t size) {
   const std::size_t left = size - written;
   if (waiting_.size() + left > kMostWaiting) {
     lost_ += static_cast<long long>(left);
-    // What comes next does not continue a line of which a part is lost.
+    // Ends the line of which a part is lost, so that later output does not continue it.
     if (waiting_.empty() || waiting_.back() != '\n') waiting_ += '\n';
     return;
   }
@@ -107,7 +108,7 @@ void Capture::GiveUp() {
   waiting_.clear();
 }
 
-// Writes as much as the disk takes now, and returns how much that was.
+// Writes as much as the disk takes now. Returns how many bytes that was.
 std::size_t Capture::WriteNow(const char* bytes, std::size_t size) const {
   std::size_t done = 0;
   while (done < size) {

@@ -1,4 +1,4 @@
-// What is kept of a program's output.
+// Tests of which part of a program's output is kept.
 
 #include "launcher/capture.h"
 
@@ -21,7 +21,7 @@ struct Captured {
   long long dropped_bytes = 0;
 };
 
-// Sends the parts through a pipe, one read each.
+// Sends the parts through a pipe to a Capture, which reads after each write.
 Captured CaptureAll(const std::vector<std::string>& parts, long long cap_bytes) {
   const LaunchFolder folder;
   int ends[2];
@@ -74,7 +74,7 @@ TEST(CaptureTest, WhereItIsCutMakesNoDifference) {
   EXPECT_THAT(whole.text, HasSubstr("{\"c\":3}\n"));
 }
 
-// A result is a result, wherever the cap falls.
+// A result is kept, wherever the cap falls.
 TEST(CaptureTest, AResultAcrossTheCapIsKeptWhole) {
   const std::string text = "ab\n{\"loss\":1}\nnoise\n{\"loss\":2}\n";
   for (long long cap = 0; cap < 16; ++cap) {
@@ -115,7 +115,7 @@ TEST(CaptureTest, AnEndlessLineIsDropped) {
   EXPECT_GT(all.dropped_bytes, (3 << 20) - 10);
 }
 
-// A disk that is full for a while.
+// A disk that is full until GetRoom is called.
 class FullDisk {
  public:
   FullDisk() : file_(open("/dev/full", O_WRONLY | O_CLOEXEC)) {

@@ -35,7 +35,7 @@ std::string LineFrom(const char* text) {
   return line;
 }
 
-// "DEVICE:INODE" of a folder; empty if it cannot be looked at.
+// "DEVICE:INODE" of a folder; empty if stat fails.
 std::string IdentityOf(const std::string& folder) {
   struct stat status{};
   if (stat(folder.c_str(), &status) != 0) return {};
@@ -80,8 +80,8 @@ std::optional<Claim> ReadClaimFile(const std::string& folder, const char* name) 
 Claim ClaimOfSelf(const std::string& host) { return ClaimOf(getpid(), host); }
 
 Claimed MakeClaim(const std::string& folder, const Claim& claim) {
-  // Written aside and linked into place: a claim is seen whole or not at all, and only one link
-  // succeeds.
+  // The claim is written to a file of its own and linked into place. So no reader sees a part of a
+  // claim, and only one process succeeds in linking.
   const std::string aside = folder + "/claim." + std::to_string(getpid());
   if (!WriteSmallFile(aside, Format(claim, folder))) {
     const int error = errno;

@@ -1,4 +1,4 @@
-// Which process carries a launch, and whether it is still the same process.
+// Tests of claims: which process carries a launch, and whether that process still lives.
 
 #include "launcher/claim.h"
 
@@ -59,7 +59,7 @@ TEST(ClaimTest, OfManyProcessesOneGetsIt) {
       if (pid == 0) {
         char byte = 0;
         close(go[1]);
-        (void)!read(go[0], &byte, 1);  // all at once
+        (void)!read(go[0], &byte, 1);  // until the parent closes the pipe, for all at the same time
         _exit(MakeClaim(folder.path(), ClaimOfSelf("h")) == Claimed::kMade ? 1 : 0);
       }
       children.push_back(pid);
@@ -119,12 +119,12 @@ TEST(ClaimTest, AProcessIsAliveUntilItEndsAndNoOtherIsTakenForIt) {
   Child child;
   ASSERT_TRUE(WriteProgram(folder.path(), child.pid()));
   Claim claim = ClaimOfSelf("h");
-  claim.start += 1;  // a pid that is another process's by now
+  claim.start += 1;  // another process has the pid by now
   EXPECT_FALSE(IsAlive(claim));
   claim = ClaimOfSelf("h");
   claim.boot = "another life";
   EXPECT_FALSE(IsAlive(claim));
-  EXPECT_FALSE(IsAlive(Claim{}));  // taken back
+  EXPECT_FALSE(IsAlive(Claim{}));  // by a controller that took the launch back
 }
 
 TEST(ClaimTest, AZombieIsDead) {
@@ -150,7 +150,7 @@ TEST(ClaimTest, WhatAKilledLauncherLeftBehindIsKilled) {
   EXPECT_TRUE(WIFSIGNALED(status));
 }
 
-// What a launch's program has started, as its environment says.
+// Starts a process whose environment says that the program of a launch has started it.
 pid_t StartOrphan(const std::string& folder, const Claim& launcher) {
   const pid_t pid = fork();
   if (pid != 0) return pid;

@@ -1,5 +1,5 @@
-// A launcher that is killed at each of its system calls, from its first to its last: the next
-// controller finds every program that runs, and none of them goes on.
+// Kills a launcher at each of its system calls, from its first to its last. Each time, the next
+// controller must find every process of the launch that still runs, and end it.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,8 +31,9 @@ std::vector<pid_t> ProcessesWith(const std::string& variable) {
 // Where the count of stops begins.
 enum class From { kStart, kExitRecord };
 
-// Runs a launcher to its stop of that number, and kills it there. A stop is before or after a
-// system call. Returns how many stops there were: fewer if the launcher ended before.
+// Runs a launcher until the stop with this number, and kills it there. A stop is before or after a
+// system call. Returns the number of stops that were reached, which is less than `stop` if the
+// launcher ended before.
 int KillAtStop(const std::string& folder, const std::string& variable, From from, int stop) {
   const pid_t launcher = fork();
   if (launcher == 0) {
@@ -77,7 +78,8 @@ TEST(KilledLauncherTest, LeavesNothingUnseenWhereverItIsKilled) {
   int ran = 0;
   int never_ran = 0;
   int written = 0;
-  // False if the launcher ended before that stop.
+  // Kills a launcher at a stop and checks what is left. Returns false if the launcher ended before
+  // that stop.
   const auto try_stop = [&](From from, int stop) {
     const std::string name = std::to_string(stop) + (from == From::kStart ? "" : "-after-exit");
     SCOPED_TRACE("stop " + name);
@@ -113,7 +115,7 @@ TEST(KilledLauncherTest, LeavesNothingUnseenWhereverItIsKilled) {
   for (int stop = 1, past = 0; past < 10; stop += every)
     past = try_stop(From::kStart, stop) ? 0 : past + 1;
   for (int stop = 1; try_stop(From::kExitRecord, stop);) ++stop;
-  // All phases were met.
+  // The launcher was killed in each phase of its life.
   EXPECT_GT(ran, 5);
   EXPECT_GT(never_ran, 5);
   EXPECT_GT(written, 0);

@@ -26,7 +26,7 @@ namespace {
 constexpr int kUsage = 2;
 constexpr int kNeverRan = 127;
 constexpr int kCannotWrite = 126;
-constexpr long long kDrainMs = 1000;  // how long output may still come once the program has ended
+constexpr long long kDrainMs = 1000;  // for how long output is read after the program has ended
 constexpr long long kDiskPatienceMs = 30'000;  // how long to wait for a full disk at the end
 constexpr int kAgainMs = 20;
 
@@ -52,8 +52,8 @@ struct Pipe {
   }
 };
 
-// The controller may have raised its own limit. It is lowered again for programs that use select(),
-// which fails with large descriptors.
+// The controller may have raised its own limit, which the launcher inherits. The limit is lowered
+// again for programs that use select(), because select() fails with large descriptors.
 void LowerDescriptorLimit() {
   const char* wanted = std::getenv(kDescriptorLimit);
   rlimit limit{};
@@ -70,12 +70,13 @@ bool IsOfMachine(int error) {
 }
 
 // Runs in the child between fork and exec. The child leads a new process group, with default
-// signals and the mark of its launcher. It waits until the launcher says that the launch's folder
-// names it, and then becomes the program. If that fails, it says why over the same line.
+// signals and the mark of its launcher. It waits until a byte on `line` says that the launch's
+// folder names the child, and then becomes the program. If that fails, it writes the errno to
+// `line`.
 [[noreturn]] void BecomeProgram(char** program, int line, const Pipe& out, const Pipe& err) {
   setpgid(0, 0);
-  // If the launcher is killed, the kernel kills the program with it, and the controller kills the
-  // rest.
+  // If the launcher is killed, the kernel kills the program, and the controller kills the processes
+  // that the program started.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   char word = 0;
   if (read(line, &word, 1) != 1) _exit(kNeverRan);  // the launcher died first
@@ -99,7 +100,7 @@ bool IsOfMachine(int error) {
 // Starts the program. It never runs before FOLDER/program names its process. Returns 0 on success,
 // else an errno.
 int Start(const std::string& folder, char** program, const Pipe& out, const Pipe& err, pid_t& pid) {
-  int line[2];  // ours and the child's
+  int line[2];  // the launcher's end and the child's end
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) != 0) return errno;
   pid = fork();
   if (pid == 0) {
@@ -118,7 +119,7 @@ int Start(const std::string& folder, char** program, const Pipe& out, const Pipe
       if (read(line[0], &error, sizeof error) != sizeof error) error = 0;
     }
   }
-  close(line[0]);  // a child that was not told to go on ends now
+  close(line[0]);  // a child that has received no byte ends now
   if (error != 0 && pid > 0) waitpid(pid, nullptr, 0);
   return error;
 }
@@ -129,7 +130,7 @@ void AddMark(const Claim& claim) {
   setenv(kMarks, (outer != nullptr ? std::string(outer) + " " + mark : mark).c_str(), 1);
 }
 
-// Watches the program from its start until nothing of it is left.
+// Watches the program from its start until no process that it started is left.
 class Watch {
  public:
   Watch(pid_t program, int signals, long long grace_ms, Capture out, Capture err)
@@ -189,11 +190,12 @@ class Watch {
 
   void Kill() {
     kill(-program_, SIGKILL);
-    kill(program_, SIGKILL);    // it may have joined another group
-    kill_at_ = NowMs() + 1000;  // again, if something in the group was just starting
+    kill(program_, SIGKILL);    // the program may have joined another group
+    kill_at_ = NowMs() + 1000;  // kills again, in case a process was just being started
   }
 
-  // We are the subreaper: what the program started is our child once its own parent is dead.
+  // Reaps children. The launcher is a subreaper, so a process that the program started becomes its
+  // child once the process's own parent is dead.
   void Reap() {
     int status = 0;
     pid_t pid = 0;
@@ -208,8 +210,8 @@ class Watch {
     children_left_ = pid == 0;
   }
 
-  // Kills our children, which include the orphans of those that died, until none is left but those
-  // we may not kill.
+  // Kills the launcher's children, which include orphans of children that have died. It is called
+  // until none is left, except those that the launcher may not kill.
   void KillRest() {
     int refused = 0;
     int killed = 0;
@@ -237,7 +239,8 @@ class Watch {
   ExitRecord record_;
 };
 
-// The disk may be full for a while. A folder that is gone does not come back.
+// Writes the exit record, and tries again if the machine cannot write it, for example because the
+// disk is full. If the folder is gone, gives up.
 void WriteExitPatiently(const std::string& folder, const ExitRecord& record) {
   const long long until = NowMs() + kDiskPatienceMs;
   while (!WriteExit(folder, record) && IsOfMachine(errno) && NowMs() < until)

@@ -2,22 +2,24 @@
 
 namespace sluice {
 
-// The parent of a trial's program: outlives the controller, captures the program's output, and
-// writes down how it ended.
+// The parent of a trial's program. It outlives the controller, captures the program's output, and
+// records how the program ended.
 //
 //   sluice-launcher FOLDER GRACE_MS CAP_BYTES PROGRAM [ARGUMENT...]
 //
-// Claims the launch in FOLDER, and leaves at once if it is taken. Starts PROGRAM in a process group
-// of its own with output to FOLDER/stdout and FOLDER/stderr, and ends with it. The program does not
-// run before FOLDER/program names its process. It dies with its launcher.
+// The launcher claims the launch in FOLDER, and exits immediately if the launch is claimed already.
+// It starts PROGRAM in a process group of its own, with output to FOLDER/stdout and FOLDER/stderr.
+// PROGRAM does not run before FOLDER/program names its process. If the launcher dies, the kernel
+// kills PROGRAM.
 //
-// SIGTERM asks the program's group to end; all of it is killed after the grace period. SIGUSR1
-// kills at once. When the program has ended, everything it started is killed, in whatever group or
-// session. The exit record is written when nothing of the launch is left but processes that the
-// launcher may not kill.
+// On SIGTERM, the launcher asks the program's group to end, and kills the group after the grace
+// period. On SIGUSR1, it kills the group immediately. When the program has ended, the launcher
+// kills every process that the program started, whatever group or session the process is in. It
+// writes the exit record when no process of the launch is left, except those that it may not kill.
+// Then it exits.
 //
-// The variable kDescriptorLimit is how many descriptors the program may open. The program does not
-// see it.
+// The variable kDescriptorLimit says how many descriptors the program may open. The launcher
+// removes it from the program's environment.
 constexpr const char* kDescriptorLimit = "SLUICE_DESCRIPTORS";
 int RunLauncher(int argc, char** argv);
 

@@ -1,4 +1,4 @@
-// A launcher with real programs: their output, their ends, and that nothing of them is left.
+// Tests of a launcher with real programs: their output, how they end, and that no process is left.
 
 #include "launcher/launcher.h"
 
@@ -156,7 +156,7 @@ TEST(LauncherTest, AProcessThatLeftTheGroupEndsWithTheProgram) {
   EXPECT_FALSE(Exists(PidIn(folder, "child")));
 }
 
-// Sessions of their own, parents that are gone, and children that start others as they die.
+// The program's processes have sessions of their own, and parents that are gone.
 TEST(LauncherTest, NothingThatTheProgramStartedIsLeftWhenTheExitRecordIsWritten) {
   constexpr const char* kTree =
       "setsid sh -c 'trap \"\" TERM HUP; echo $$ >> pids; "

@@ -23,7 +23,7 @@ constexpr long kKillRoundNs = 2'000'000;
 constexpr std::size_t kLongestEnvironment = 8 << 20;
 constexpr int kDeepestTree = 1000;
 
-// Calls visit with each entry of the folder that is a number: a process or a thread.
+// Calls `visit` with each entry of a folder under /proc that is a number: a process or a thread.
 template <typename Visit>
 void ForEachNumber(const char* folder, Visit visit) {
   DIR* listing = opendir(folder);
@@ -35,8 +35,8 @@ void ForEachNumber(const char* folder, Visit visit) {
   closedir(listing);
 }
 
-// The fields of /proc/PID/stat behind the command's name, which may hold anything; empty if there
-// is no such process.
+// The fields of /proc/PID/stat after the command's name; empty if there is no such process. The
+// last ')' ends the name, which may itself contain any characters.
 std::string StatOf(pid_t pid) {
   const std::string stat = ReadSmallFile("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t name_end = stat.rfind(')');
@@ -44,7 +44,7 @@ std::string StatOf(pid_t pid) {
                                                                       : stat.substr(name_end + 2);
 }
 
-// Field 3 is the first behind the name.
+// The rest of `stat` from the field with this number on. Field 3 is the first after the name.
 const char* Field(const std::string& stat, int number) {
   const char* rest = stat.c_str();
   for (int field = 3; field < number; ++field) {
@@ -85,9 +85,9 @@ bool HasMark(const std::string& environment, const std::string& mark) {
   return marks.find(" " + mark + " ") != std::string::npos;
 }
 
-// Whether a process is just becoming another program: for a moment it has memory, which threads of
-// the kernel never have, and no environment yet. For processes that we may not look into, the
-// kernel hides all addresses and says that their code is at 1: those do not count.
+// Whether a process is about to become another program. For a moment, such a process has memory,
+// which threads of the kernel never have, and no environment yet. Returns false for a process that
+// this process may not inspect: the kernel hides its addresses, and says that its code is at 1.
 bool IsBecoming(pid_t pid) {
   struct stat owner{};
   if (stat(("/proc/" + std::to_string(pid)).c_str(), &owner) != 0 || owner.st_uid != geteuid())

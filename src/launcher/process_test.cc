@@ -1,4 +1,4 @@
-// What the kernel says of processes, and how those of a launch are found and ended.
+// Tests of what the kernel says about processes, and of finding and ending those of a launch.
 
 #include "launcher/process.h"
 
@@ -14,7 +14,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::Not;
 
-// A shell that runs a script in a session of its own until it is reaped.
+// Starts a shell that runs a script in a session of its own. The caller ends it with EndShell.
 pid_t StartShell(const std::string& script, const char* marks = nullptr) {
   const pid_t pid = fork();
   if (pid != 0) return pid;
@@ -44,7 +44,7 @@ TEST(ProcessTest, ChildrenAreThoseOfThisProcess) {
 
 TEST(ProcessTest, OneThatReplacedItselfIsAnotherImage) {
   const pid_t child = StartShell("sleep 0.2; exec sh -c 'exec sleep 1000'");
-  usleep(50'000);  // until it has become a shell
+  usleep(50'000);  // until the child has become a shell
   const auto start = StartOf(child);
   const auto shell = ImageOf(child);
   EXPECT_NE(shell, 0U);
@@ -59,7 +59,7 @@ TEST(ProcessTest, MarkedProcessesAreKilledAndNoOthers) {
   const pid_t inner = StartShell("exec sleep 1000", "b.3.4 c.5.6");
   const pid_t other = StartShell("exec sleep 1000", "b.3.44");
   ASSERT_TRUE(Becomes([&] { return !Children().empty(); }));
-  usleep(50'000);  // until they have become shells
+  usleep(50'000);  // until the children have become shells
   EXPECT_TRUE(KillMarked("b.3.4"));
   EXPECT_FALSE(Exists(marked));
   EXPECT_FALSE(Exists(inner));
@@ -72,7 +72,7 @@ TEST(ProcessTest, StraysAreKilledAndReapedButThoseWeKnow) {
   ASSERT_EQ(was, 0);
   const LaunchFolder folder;
   const pid_t known = StartShell("exec sleep 1000");
-  // Its own child comes to us when it is killed.
+  // The stray's own child becomes a child of this process when the stray is killed.
   const pid_t stray =
       StartShell("setsid sh -c 'echo $$ > " + folder.path() + "/child; sleep 1000' & sleep 1000");
   ASSERT_TRUE(Becomes([&] { return !folder.Read("child").empty(); }));

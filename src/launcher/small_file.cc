@@ -9,7 +9,7 @@
 namespace sluice {
 
 int OpenRegular(const std::string& path) {
-  // Not blocking: a pipe without a writer would hold us.
+  // Without O_NONBLOCK, open() would wait at a pipe that has no writer.
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (descriptor < 0) return -1;
   struct stat status{};

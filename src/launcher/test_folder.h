@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: a folder that goes away again, and what a launcher leaves in it.
+// For tests: a temporary folder for a launch, and a launcher that runs in a process of its own.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -44,7 +44,7 @@ class LaunchFolder {
   std::string path_;
 };
 
-// Waits until the condition holds, for at most ten seconds. False if it does not hold by then.
+// Waits until the condition is true, for at most ten seconds. Returns false if it is not by then.
 inline bool Becomes(const std::function<bool()>& condition) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!condition()) {
@@ -54,7 +54,7 @@ inline bool Becomes(const std::function<bool()>& condition) {
   return true;
 }
 
-// Whether there is such a process, and it is not a zombie that is yet to be reaped.
+// Whether there is such a process and it is not a zombie.
 inline bool Exists(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   const std::string stat{std::istreambuf_iterator<char>(file), {}};
@@ -86,7 +86,7 @@ class TestLauncher {
 
   pid_t pid() const { return pid_; }
   void Signal(int signal) const { kill(pid_, signal); }
-  // Its exit code; -1 if it was killed.
+  // Waits until the launcher has ended. Returns its exit code; -1 if it was killed.
   int Wait() {
     int status = 0;
     waitpid(pid_, &status, 0);

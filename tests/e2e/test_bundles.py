@@ -73,7 +73,7 @@ def test_a_later_study_begins_with_what_the_program_measured(house):
     first = house.run("tune", "study.yaml", **python)
     assert "has measured this program" not in first.stdout + first.stderr
     later = house.run("tune", "study.yaml", "--name", "later", **python)
-    said = "study 'bundled' has measured this program: plans begin with that"
+    said = "study 'bundled' has measured this program: plans use its figures"
     assert said in later.stdout + later.stderr
     given = "SELECT body FROM events WHERE study = 2 AND kind = 'measurements_given'"
     [[body]] = house.query(given)

@@ -7,28 +7,29 @@
 
 namespace sluice {
 
-// One line of CSV by RFC 4180, but ended by a bare newline: fields with a comma, a quote or a line
-// break are quoted, quotes inside doubled.
+// Writes a line of CSV as RFC 4180 defines it, but ends it with a bare newline. A field with a
+// comma, a quote or a line break is put in quotes, and quotes inside it are doubled.
 class CsvLine {
  public:
   CsvLine& Add(std::string_view field);
-  // The line with its end; the next one begins.
+  // Ends the line and returns it. The next Add begins a new line.
   const std::string& Finish();
 
  private:
   std::string line_;
-  bool first_ = true;  // no field yet
+  bool first_ = true;  // the line has no field yet
   bool finished_ = false;
 };
 
-// Reads such lines, ended by a newline with or without a carriage return before it. A quote that is
-// not closed takes the rest of the text.
+// Reads such lines. A line ends with a newline, with or without a carriage return before it. If a
+// quote is not closed, the rest of the text belongs to its field.
 class CsvReader {
  public:
   explicit CsvReader(std::string_view text) : rest_(text) {}
-  // The fields of the next line; nothing at the end.
+  // The fields of the next line; nothing at the end of the text.
   std::optional<std::vector<std::string>> Next();
-  // The number of the line at which the last one began, from 1.
+  // What Next returned last may span several lines of the text, because quoted fields may contain
+  // line breaks. This is the number of the first of these lines, counted from 1.
   int line() const { return line_; }
 
  private:

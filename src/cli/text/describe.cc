@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-// Whether YAML would take a text for this very text without quotes.
+// Whether YAML reads `text` as this same text if it is written without quotes.
 bool IsPlainYaml(const std::string& text) {
   const auto fits = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '-' || c == '.';

@@ -11,20 +11,21 @@
 
 namespace sluice {
 
-// "0.9132 at epoch 9", at full precision
+// The trial's result at full precision, as in "0.9132 at epoch 9".
 std::string DescribeBestValue(const StudyInfo& study, const TrialInfo& trial);
 
-// "18 complete, 5 stopped, 1 failed"; states without a trial are left out
+// The trials in each state, as in "18 complete, 5 stopped, 1 failed". A state without trials is
+// left out.
 std::string DescribeCounts(const StudyInfo& study, const Terminal& terminal);
 
-// The parameters, a line each: "  lr: 0.0123", as a YAML file would have them.
+// The parameters as a YAML file would have them, each on its own line: "  lr: 0.0123".
 std::string ParamLines(const TrialInfo& trial, const std::string& indent);
 
-// "name   value" lines, the values aligned; those without a value are left out.
+// Lines such as "name   value", with the values aligned. Lines with an empty value are left out.
 std::string Labelled(const std::vector<std::pair<std::string, std::string>>& lines,
                      const Terminal& terminal);
 
-// A number that reads back as the same.
+// A number with so many digits that reading it gives the same number.
 std::string FullNumber(double value);
 
 }  // namespace sluice

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// What a study's stopper will do, in a line.
+// Says in one line what a study's stopper will do.
 std::string DescribeStopper(const StudySpec& spec);
 
 }  // namespace sluice

@@ -39,7 +39,8 @@ constexpr std::array kDoubleWidth = {
     Range{0x1f7e0, 0x1f7eb}, Range{0x1f90c, 0x1faff}, Range{0x20000, 0x3fffd},
 };
 
-// Controls, line and paragraph separators, and marks that turn the direction of what follows.
+// Control characters, line and paragraph separators, and marks that change the direction of
+// writing.
 constexpr std::array kHarmful = {
     Range{0x00, 0x1f},     Range{0x7f, 0x9f},     Range{0x061c, 0x061c}, Range{0x200e, 0x200f},
     Range{0x2028, 0x202e}, Range{0x2060, 0x206f}, Range{0xfff0, 0xfffb}, Range{0xe0000, 0xe007f},
@@ -52,7 +53,8 @@ bool In(std::span<const Range> ranges, char32_t c) {
 
 constexpr char32_t kBroken = 0xffffffff;
 
-// Takes the first character off the text; kBroken and one byte where it is not UTF-8.
+// Removes the first character from the text and returns it. If the text does not begin with valid
+// UTF-8, removes one byte and returns kBroken.
 char32_t TakeCharacter(std::string_view& text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);

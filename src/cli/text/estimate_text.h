@@ -13,7 +13,7 @@ namespace sluice {
 
 std::string InTime(double seconds);
 std::string InPercent(double part);
-// A mean of counts.
+// A mean of counts, with a decimal unless it is whole.
 std::string InCount(double value);
 std::string InNumber(double value);
 
@@ -22,9 +22,9 @@ std::string DescribeNodes(const std::vector<Node>& nodes);
 
 // Numbers of simulations for programs.
 
-// null for NaN.
+// "null" for NaN.
 std::string NumberOrNull(double value);
-// The mean, its interval, and each of the values.
+// An object with the mean, the half width of its interval, and all values.
 std::string EstimateJson(const Estimate& estimate, std::span<const double> values);
 
 }  // namespace sluice

@@ -11,7 +11,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Builds no tree: exports read millions of small objects.
+// Visits the members while the text is parsed. It builds no tree, because exports read millions of
+// small objects.
 class Flattener {
  public:
   explicit Flattener(const std::function<void(const std::string&, const std::string&)>& visit)
@@ -94,16 +95,17 @@ class Flattener {
   }
 
   const std::function<void(const std::string&, const std::string&)>& visit_;
-  int depth_ = 0;       // of objects outside lists
-  int list_depth_ = 0;  // of the list under way, and what is inside it
+  int depth_ = 0;       // number of open objects outside lists
+  int list_depth_ = 0;  // number of open lists, and of open objects inside lists
   bool after_key_ = false;
   std::string name_;
   std::vector<std::size_t> prefixes_;  // lengths of name_ before each inner object
   std::string list_;
 };
 
-// The members of an object as our own writers make them: flat, without blanks or escapes. Exports
-// read millions, and this is ten times as quick as a parser. Read is false for all other objects.
+// The members of an object as our own writers make it: flat, without blanks or escapes. Exports
+// read millions of objects, and this class is ten times as fast as a parser. Read returns false for
+// all other objects.
 class PlainMembers {
  public:
   bool Read(std::string_view json) {
@@ -150,7 +152,7 @@ class PlainMembers {
     if (end == rest_.size()) return false;
     value = rest_.substr(0, end);
     rest_.remove_prefix(end);
-    // A number, true or false; null is for the parser.
+    // A number, true or false. An object with null is left to the parser.
     return value == "true" || value == "false" ||
            (!value.empty() && std::ranges::all_of(value, [](char c) {
              return (c >= '0' && c <= '9') || c == '+' || c == '-' || c == '.' || c == 'e' ||

@@ -6,10 +6,11 @@
 
 namespace sluice {
 
-// Calls visit with each scalar of a JSON object and its name, names of objects inside objects
-// joined by '.', in the order of the text. Numbers are as written, texts without quotes, true and
-// false are words, null is an empty value. A list is handed over as one text of JSON. A text that
-// is no JSON object gives nothing.
+// Calls `visit` for each scalar of a JSON object, in the order of the text. The name of a scalar in
+// an inner object is the names of the objects and its own name, joined by '.'. As a value, a number
+// is as it was written, a text has no quotes, true and false are words, and null is "". A list is
+// one value: its JSON. If the text is not JSON, only members before the mistake are visited; if it
+// is JSON but not an object, none is.
 void EachMember(
     std::string_view json,
     const std::function<void(const std::string& name, const std::string& value)>& visit);

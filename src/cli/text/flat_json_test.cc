@@ -37,7 +37,8 @@ TEST(FlatJsonTest, WhatIsNoObjectGivesNothing) {
 }
 
 TEST(FlatJsonTest, PlainObjectsReadAsTheOthers) {
-  // The same members, once as our writers make them and once with blanks, which the parser reads.
+  // Each object is written twice: as our writers make it, and with blanks, so that the parser reads
+  // it.
   const std::pair<const char*, const char*> same[] = {
       {R"({"a":1,"b":-2.5e-7,"c":"NaN","d":true,"e":""})",
        R"({"a": 1, "b": -2.5e-7, "c": "NaN", "d": true, "e": ""})"},

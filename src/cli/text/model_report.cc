@@ -28,7 +28,7 @@ std::string SizesText(const std::vector<std::int64_t>& sizes) {
   return fmt::format("[{}]", fmt::join(sizes, ", "));
 }
 
-// "x8", "/8", "" for 1.
+// A factor as text: "x8" for 8, "/8" for an eighth, "" for 1.
 std::string FactorText(double factor) {
   if (factor == 1) return "";
   return factor > 1 ? fmt::format("x{:.4g}", factor) : fmt::format("/{:.4g}", 1 / factor);

@@ -11,19 +11,19 @@
 
 namespace sluice {
 
-// A narrower network beside its original, which must outlive it.
+// A network, and a narrower network made from it. The original must outlive the Surrogate.
 struct Surrogate {
   const model::Network& original;
   model::Shrunken narrow;
   model::Parametrisation plan;
   std::string rule;
-  std::vector<std::string> notes;  // what a reader should know of it
+  std::vector<std::string> notes;  // remarks for the user
 };
 
 // What 'sluice model show' prints.
 std::string NetworkText(const model::Network& network, const Terminal& terminal);
 
-// What 'sluice model shrink' prints; `explain` adds a row for each parameter.
+// What 'sluice model shrink' prints. `explain` adds a row for each parameter.
 std::string SurrogateText(const Surrogate& surrogate, bool explain, const Terminal& terminal);
 Result<std::string> SurrogateJson(const Surrogate& surrogate);
 

@@ -7,7 +7,8 @@
 namespace sluice {
 namespace {
 
-// The mean, where 95 % of runs would be, the mean's own interval, and each run.
+// An object with two members. "forecast" is the range in which 95 % of runs lie. "over_seeds" has
+// the mean over the seeds, its interval, and the value of each run.
 std::string ForecastJson(const PolicyForecast& forecast, const OfRun& value) {
   const std::vector<double> values = ValuesOf(forecast, value);
   const Estimate run = ForecastOf(values);

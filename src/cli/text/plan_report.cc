@@ -17,8 +17,9 @@
 namespace sluice {
 namespace {
 
-// "1h 12m (58m 10s to 1h 26m)"; "-" where there is nothing; how many of the seeds had it, if not
-// all.
+// A mean and its range, as in "1h 12m (58m 10s to 1h 26m)"; "-" if no run has the figure. If only
+// some runs have it, their number is added: " [3 of 5 runs]". If `positive`, the range begins at 0
+// or above.
 std::string Ranged(const Estimate& estimate, const std::function<std::string(double)>& format,
                    bool positive) {
   if (estimate.count == 0) return "-";
@@ -58,7 +59,7 @@ std::string AssumptionTable(const StudyPlan& plan, const Terminal& terminal) {
   return table.Render(terminal);
 }
 
-// The policy's name, with a star if it is only simulated.
+// The policy's name, with a star if 'sluice tune' refuses the policy.
 std::string Marked(const PolicyForecast& forecast) {
   return forecast.policy + (forecast.refused.empty() ? "" : " *");
 }
@@ -99,7 +100,8 @@ std::string ForecastTable(const StudyPlan& plan, const Terminal& terminal) {
   return text;
 }
 
-// "the same as fifo: lpt, hydro", a line for each policy that others are the same as.
+// For each policy whose figures other policies share, a line such as
+// "the same as fifo: lpt, hydro".
 std::string SameRuns(const StudyPlan& plan) {
   std::string text;
   for (std::size_t i = 0; i < plan.forecasts.size(); ++i) {
@@ -113,7 +115,8 @@ std::string SameRuns(const StudyPlan& plan) {
   return text;
 }
 
-// Reasons that differ in nothing but the policy's name are said once.
+// A line for each reason, with the names of all policies that have it. Reasons that differ only in
+// the policy's name count as one reason.
 std::string Grouped(const std::vector<LeftOut>& all, std::string_view label) {
   const auto without_name = [](const LeftOut& each) {
     std::string text = each.reason;

@@ -10,7 +10,7 @@ namespace sluice {
 // The plan's assumptions, a line for each policy, and the advice.
 std::string PlanText(const StudyPlan& plan, const Terminal& terminal);
 
-// The same and more as a JSON object on one line.
+// The same, with further figures, as a JSON object on one line.
 std::string PlanJson(const StudyPlan& plan);
 
 }  // namespace sluice

@@ -5,21 +5,21 @@
 
 namespace sluice {
 
-// Prints to standard output. A failure to write is noticed once, at the end (FinishOutput).
+// Prints to standard output. Only FinishOutput, at the end, says whether writing failed.
 void Print(std::string_view text);
 void PrintLine(std::string_view text);
 
-// A remark on standard error: "sluice: ...", one for each line of the text.
+// Writes each line of the text to standard error, as "sluice: LINE".
 void Remark(std::string_view text);
 
-// False if some of standard output was lost.
+// Flushes standard output. Returns false if some of the output could not be written.
 bool FinishOutput();
 
 // "14 trials", "1 trial"
 std::string Counted(long long count, std::string_view noun);
 // "1.5 GB"
 std::string FormatBytes(long long bytes);
-// A text as one word of a shell.
+// The text, in quotes if need be, so that a shell reads it as one word.
 std::string ShellQuoted(std::string_view text);
 
 }  // namespace sluice

@@ -7,7 +7,7 @@
 namespace sluice {
 namespace {
 
-// A value that was never reported is null; one that was reported as NaN says so.
+// A value of the trial as JSON: null if the trial has reported nothing, "NaN" if it reported NaN.
 std::string ValueOf(double value, const TrialInfo& trial) {
   return std::isnan(value) && trial.reports == 0 ? "null" : JsonNumber(value);
 }
@@ -16,7 +16,8 @@ std::string_view OrEmptyObject(const std::string& json) {
   return json.empty() ? "{}" : std::string_view(json);
 }
 
-// Like the best trial in ProgressJson: `value` is the trial's result, by which it is the best.
+// The best trial of a study, with the same members as in ProgressJson. "value" is the trial's
+// result, because trials are ranked by their results.
 std::string BestJson(const TrialInfo& trial) {
   JsonWriter object;
   object.Add("trial", static_cast<std::int64_t>(Number(trial.id))).Add("value", trial.result);

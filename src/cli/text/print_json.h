@@ -10,9 +10,8 @@
 
 namespace sluice {
 
-// What --json prints: valid JSON whatever programs have reported, on one line without its end. NaN
-// and the infinities are the texts "NaN", "Infinity", "-Infinity"; missing values are null; times
-// are UTC.
+// What --json prints: valid JSON on one line, without a line break at the end. NaN and the
+// infinities are the texts "NaN", "Infinity", "-Infinity". Missing values are null. Times are UTC.
 
 std::string JsonText(std::string_view text);
 std::string JsonNumber(double value);

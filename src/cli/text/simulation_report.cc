@@ -37,7 +37,8 @@ OfRun OfStudy(std::size_t study, int StudyMetrics::* member) {
   return [=](const RunMetrics& run) { return static_cast<double>(run.studies[study].*member); };
 }
 
-// "1h 12m ± 3m 04s"; "-" where there is nothing; how many of the seeds had it, if not all.
+// A mean and its interval, as in "1h 12m ± 3m 04s"; "-" if no run has the figure. If only some runs
+// have it, their number is added: " (3 of 5)".
 std::string Shown(const Estimate& estimate, const std::function<std::string(double)>& format) {
   if (estimate.count == 0) return "-";
   std::string text = format(estimate.mean);
@@ -47,7 +48,7 @@ std::string Shown(const Estimate& estimate, const std::function<std::string(doub
   return text;
 }
 
-// A decision takes microseconds.
+// A time in microseconds; from 1 ms on, in milliseconds.
 std::string InMicroseconds(double seconds) {
   return seconds < 1e-3 ? fmt::format("{:.1f} µs", seconds * 1e6)
                         : fmt::format("{:.2f} ms", seconds * 1e3);
@@ -67,7 +68,7 @@ std::string DescribePipeline(const PipelineSchedule& job) {
       spec.lends > 0 ? fmt::format("; it lends {}", Counted(spec.lends, "device")) : "");
 }
 
-// The first few failures of nodes.
+// The first few failures of nodes, and how many more there are.
 std::string DescribeFailures(const Scenario& scenario) {
   constexpr std::size_t kShown = 4;
   std::vector<std::string> parts;
@@ -148,7 +149,7 @@ std::string StudyTable(const Scenario& scenario, const std::vector<PolicyRuns>& 
   return table.Render(terminal);
 }
 
-// For each seed, a lower bound on the makespan that holds for all compared policies: the least of
+// For each seed, a lower bound on the makespan under any of the compared policies: the least of
 // their own bounds. Empty if a policy has no bound, or if the policies did not do the same work.
 // Studies with a target or a deadline have no bound.
 std::vector<double> BoundsOf(const std::vector<PolicyRuns>& policies) {

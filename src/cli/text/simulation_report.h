@@ -12,28 +12,29 @@
 
 namespace sluice {
 
-// All runs of one policy, a seed each, the seeds from 1 on.
+// All runs of one policy: one run for each of the seeds 1, 2, ...
 struct PolicyRuns {
-  // What the scenario calls it: the policy's name, unless it says otherwise.
+  // The policy's name, unless the scenario gives it another name.
   std::string label;
   std::string policy;
   std::vector<RunMetrics> runs;
   std::vector<std::uint64_t> digests;
-  std::vector<std::optional<Bound>> bounds;  // on the makespan of each run
+  std::vector<std::optional<Bound>> bounds;  // lower bounds on the makespan of each run
 };
 
-// What a scenario is: its cluster, its studies, how they differ between the policies that are
-// compared, the pipeline jobs and the bubbles they have.
+// Describes a scenario: its cluster, its studies, what differs between the compared policies, its
+// failures of nodes, its pipeline jobs and their bubbles.
 std::string DescribeScenario(const Scenario& scenario,
                              const std::vector<LabelledScenario>& compared, int seeds,
                              const Terminal& terminal);
 
-// A line for each policy, then a line for each study under each policy: means over the seeds with
-// their 95 % intervals. Between them the bound on the makespan, where there is one.
+// Two tables of means over the seeds, with 95 % intervals. The first has a line for each policy.
+// The second has a line for each study under each policy. Between the tables is the lower bound on
+// the makespan, if there is one.
 std::string SimulationTables(const Scenario& scenario, const std::vector<PolicyRuns>& policies,
                              const Terminal& terminal);
 
-// The same and more as a JSON object on one line.
+// The same, with further figures, as a JSON object on one line.
 std::string SimulationJson(const Scenario& scenario, const std::vector<PolicyRuns>& policies);
 
 }  // namespace sluice

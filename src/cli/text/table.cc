@@ -14,7 +14,8 @@ constexpr int kGap = 2;
 constexpr int kNarrowest = 8;  // a column is not shortened below this
 constexpr std::string_view kMore = "…";
 
-// Most cells are plain ASCII, and there may be hundreds of thousands of them.
+// Whether the text is printable ASCII, so that its width is its size. Most cells are, and there may
+// be hundreds of thousands of cells.
 bool IsPlain(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
 }
@@ -62,7 +63,7 @@ Table::Layout Table::Fitted(int columns) const {
     for (const int width : layout.widths) total += width + kGap;
     return total - kGap - columns;
   };
-  // Wide columns of texts (notes, long choices) give way before numbers do.
+  // Columns of texts (notes, long choices) are shortened. Numbers are not.
   for (std::size_t i = layout.widths.size(); i-- > 0 && excess() > 0;) {
     if (columns_[i].align == Align::kRight) continue;
     const int least =

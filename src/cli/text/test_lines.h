@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// For tests: the lines of what a command wrote.
+// For tests: the lines of a command's output.
 inline std::vector<std::string> Lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);

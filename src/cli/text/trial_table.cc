@@ -22,8 +22,8 @@ struct ParamColumn {
   Align align;
 };
 
-// A column for each parameter that any trial has, in the order of the space. A parameter without a
-// column gets one right after that of the parameter before it in its trial.
+// A column for each parameter that at least one trial has, in the order of the space. A new column
+// is put right after the column of the parameter that precedes it in the trial.
 std::vector<ParamColumn> ParamColumnsOf(const std::vector<Params>& all) {
   std::vector<ParamColumn> columns;
   for (const Params& params : all) {

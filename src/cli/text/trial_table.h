@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// Trials with a column for each parameter that any of them has.
+// A table of trials, with a column for each parameter that at least one of the trials has.
 std::string TrialTable(const StudyInfo& study, const std::vector<TrialInfo>& trials,
                        const Terminal& terminal, Time now);
 

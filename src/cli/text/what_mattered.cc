@@ -37,7 +37,7 @@ bool Reads(const Choice& choice, const std::string& text, std::optional<double> 
   return number == std::get<double>(choice);
 }
 
-// As a Point holds it; nothing if it is not a value of the parameter.
+// The parameter's value that `text` stands for, as a Point has it; nothing if there is none.
 std::optional<double> ValueFrom(const Parameter& parameter, const std::string& text) {
   const std::optional<double> number = NumberFrom(text);
   if (!parameter.has_choices()) return number;
@@ -47,14 +47,15 @@ std::optional<double> ValueFrom(const Parameter& parameter, const std::string& t
   return std::nullopt;
 }
 
-// Reads thousands of trials, for which Space::Decode is too slow. NaN for parameters that the
-// object does not have; nothing for a point that is not in the space.
+// The point of a JSON object of parameters, with NaN for parameters that the object lacks; nothing
+// if the point is not in the space. Thousands of trials are read, and Space::Decode is too slow for
+// that.
 std::optional<Point> PointFrom(const Space& space, const std::string& params) {
   Point point(space.size(), std::numeric_limits<double>::quiet_NaN());
   bool good = true;
   std::size_t next = 0;
   EachMember(params, [&](const std::string& name, const std::string& text) {
-    // Objects have the order of the space.
+    // Members usually have the order of the space, so the search begins at the previous member.
     while (next < space.size() && space.parameters()[next].name != name) ++next;
     if (next == space.size()) next = space.Find(name).value_or(space.size());
     const std::optional<double> value =
@@ -64,7 +65,7 @@ std::optional<Point> PointFrom(const Space& space, const std::string& params) {
   });
   if (!good) return std::nullopt;
   if (space.Contains(point)) return point;
-  Point active = point;  // an imported trial may lack the value of an active parameter
+  Point active = point;  // an imported trial may lack values of active parameters: try the middle
   for (std::size_t i = 0; i < space.size(); ++i) {
     if (std::isnan(active[i])) active[i] = space.FromUnit(i, 0.5);
   }
@@ -90,7 +91,7 @@ std::string FormatBound(const Parameter& parameter, double value) {
   return fmt::format("{:.3g}", value);
 }
 
-// "best 0.00102 .. 0.0041, lower is better"
+// Which values are best, as in "best 0.00102 .. 0.0041, lower is better"; "" if the share is small.
 std::string Advice(const Parameter& parameter, const ParameterImportance& of) {
   if (of.share < kWorthAdvice || std::isnan(of.best_low)) return "";
   std::string text = "best " + FormatBound(parameter, of.best_low);

@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// How much each parameter of a study had to do with its results so far.
+// How much each parameter of a study has influenced the results so far.
 struct WhatMattered {
   Space space;
   Importance importance;
@@ -17,17 +17,19 @@ struct WhatMattered {
   bool known() const { return importance.reason.empty(); }
 };
 
-// Reads the study's trials; of a large study, a sample of them. If the store cannot be read, or the
-// trials are not enough, there are no shares and `importance` has the reason.
+// Reads the study's trials; in a large study, a sample of them. If the store cannot be read, or if
+// there are too few trials, `importance.reason` says so, and no parameter has a share.
 WhatMattered LookWhatMattered(Reader& reader, const StudyInfo& study);
 
-// The parameters that mattered most, in order: "lr 62 %, width 21 %". Empty if nothing is known.
+// The parameters that mattered most, the most important first: "lr 62 %, width 21 %". Empty if
+// there are no shares.
 std::string DescribeMattered(const WhatMattered& mattered);
-// A line for each parameter, with a bar, the direction if there is one, and where the best trials
-// lie. Empty if nothing is known.
+// A line for each parameter that is worth a mention: its share in percent and as a bar, the values
+// of the best trials, and whether higher or lower values are better. Empty if there are no shares.
 std::string MatteredLines(const WhatMattered& mattered, const Terminal& terminal,
                           const std::string& indent);
-// An object of shares by name in the order of the space, or null.
+// A JSON object with the share of each parameter, in the order of the space; "null" if there are no
+// shares.
 std::string MatteredJson(const WhatMattered& mattered);
 
 }  // namespace sluice

@@ -19,11 +19,11 @@ namespace {
 constexpr std::string_view kBestHelp =
     R"(usage: sluice best [NAME] [--top N]
 
-The best trial of a study: its value and when it reached it, its parameters, the command that runs
-it again ('sluice run' where the program reads its parameters), and where its checkpoint and output
-are. From 10 finished trials on also what
-mattered in the study: the part each parameter has in the differences between trials, and where the
-best tenth of the trials lies.
+Shows the best trial of a study: its best value and the work at which the trial reported it, its
+parameters, the command that runs it again, and the places of its checkpoint and output. The command
+is 'sluice run' unless the program gets all its parameters as arguments. Once 10 trials have
+finished, also shows what mattered in the study: how much of the differences between trials each
+parameter explains, and which values the best tenth of the trials have.
 
   --top N       the best N as a table
   --store FILE  where studies are kept
@@ -47,17 +47,17 @@ void BestFlags(Flags& flags, BestOptions& options) {
   flags.Count("--top", options.top);
 }
 
-// What is known of a trial beyond its row in the store.
+// What 'sluice best' finds out about a trial beyond its row in the store.
 struct Found {
   std::optional<std::string> command;  // the program's own, if it gets all parameters as arguments
   std::string by_hand;                 // 'sluice run', which always passes all parameters
   std::optional<std::string> checkpoint;
-  std::optional<std::string> best_checkpoint;  // of its best report, unless that is `checkpoint`
+  std::optional<std::string> best_checkpoint;  // of its best report, if kept beside `checkpoint`
   std::optional<std::string> output;
-  WhatMattered mattered;  // in the whole study
+  WhatMattered mattered;  // in the whole study, not in this trial
 };
 
-// The verb that runs a trial's parameters again, on this store.
+// The 'sluice run' command that runs a trial's parameters again, with this store.
 std::string RunAgain(const StorePaths& paths, const StudyInfo& study, const TrialInfo& trial) {
   const auto usual = FindStore(std::nullopt);
   const bool is_usual = usual && usual->database == paths.database;

@@ -24,8 +24,8 @@ constexpr std::string_view kCheckHelp =
     R"(usage: sluice check STUDY.yaml [--trials N]
 
 Reads a study file and says what 'sluice tune' would do with it on this machine: what is
-searched and how, how many trials run at once, and what looks wrong. Nothing is run and nothing
-is written. Of a sweep file of Weights & Biases it also says which keys have no effect.
+searched and how, how many trials run at the same time, and what looks wrong. Nothing is run and
+nothing is written. For a sweep file of Weights & Biases, also says which keys have no effect.
 
   --trials N    as for 'sluice tune'
   --store FILE  the store to look for a study of the same name in
@@ -101,7 +101,7 @@ std::string DescribeMachine(const Machine& machine) {
                      Join(kinds));
 }
 
-// How many trials run at once when nothing else does.
+// How many of the study's trials run at the same time if nothing else runs on the machine.
 int FitsAtOnce(const Machine& machine, const StudySpec& spec) {
   Cluster cluster;
   cluster.Join(machine.node);
@@ -129,20 +129,20 @@ int FitsAtOnce(const Machine& machine, const StudySpec& spec) {
   return std::min(count, most);
 }
 
-// Problems of launches that the study file alone does not show.
+// What 'sluice check' finds out about a study beyond what its file says.
 struct Findings {
-  std::optional<std::string> program;
-  std::string warm_start;  // what the study gets from it
+  std::optional<std::string> program;  // path of the program
+  std::string warm_start;              // what the study gets from its 'warm_start'
   std::vector<std::string> warnings;
   struct Wrong {
     Error error;
-    std::string place = {};  // in the file, where that is known
+    std::string place = {};  // in the file; empty: the message begins with the key
   };
   std::vector<Wrong> errors;
 };
 
-// The parameters that are not passed to the program: neither by name nor by a word that stands for
-// all of them, in its arguments or in its environment.
+// The parameters that are not passed to the program. A parameter is passed if the program's
+// arguments or its environment have {NAME}, or a word for all parameters ({args}, {params}).
 std::vector<std::string> NotPassed(const StudySpec& spec) {
   const auto passes = [&](std::string_view word) {
     return std::ranges::any_of(spec.program,
@@ -181,7 +181,7 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
         fmt::format("parallelism is {}, but only {} fit on this machine at once", spec.parallelism,
                     Counted(at_once, "trial")));
   }
-  // A script that imports wandb, or the package, has its parameters from there.
+  // A script that imports wandb or the package sluice gets its parameters through that module.
   const std::vector<std::string> kept = NotPassed(spec);
   if (!spec.sweep && !kept.empty() && !ScriptNamesSluice(spec, file.folder)) {
     found.warnings.push_back(

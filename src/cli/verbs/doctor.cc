@@ -31,8 +31,8 @@ constexpr std::string_view kDoctorHelp =
 Checks what studies need on this machine: cores, GPUs and their driver, libraries, the store, its
 folder and disk. Exits with 1 if something would keep studies from running.
 
-  --replay NAME  also read every page of the store, replay everything that ever happened in
-                 this study, and compare what comes out with the state a restart begins from
+  --replay NAME  also replay all events of this study, and compare the result with the state that
+                 a restart begins from
   --store FILE   the store to check
   --json         as a JSON object
   -h, --help     print this
@@ -52,7 +52,7 @@ void DoctorFlags(Flags& flags, DoctorOptions& options) { flags.Text("--replay", 
 
 namespace fs = std::filesystem;
 
-// The folder the store is or would be in, as far as it exists.
+// The folder of a file. If that folder does not exist: the nearest folder above it that does.
 std::string ExistingFolder(const std::string& file) {
   fs::path folder = fs::path(file).parent_path();
   std::error_code error;
@@ -96,7 +96,8 @@ Checkup CheckLauncher() {
           fmt::format("no {}: trials need it beside sluice; install both", launcher.string())};
 }
 
-// How long a small write takes to be safe on the disk of a folder: every commit waits for that.
+// Checks the free space on the disk of a folder, and how long a small write takes until it is safe
+// on the disk. Every commit waits for such a write.
 Checkup CheckDisk(const std::string& folder) {
   struct statvfs info{};
   if (statvfs(folder.c_str(), &info) != 0) {
@@ -169,7 +170,7 @@ Result<int> DoctorAction(const Context& context, const DoctorOptions& options) {
     JsonWriter object;
     PrintLine(object.Add("ok", !problem).AddJson("checks", JsonArray(items)).Take());
   } else {
-    // Findings are shown whole, however wide the terminal.
+    // Findings are shown in full, even if a line is wider than the terminal.
     Print(table.Render({.columns = 0, .colour = context.terminal.colour}));
   }
   return problem ? kExitFailure : kExitOk;

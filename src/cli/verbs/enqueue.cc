@@ -16,11 +16,12 @@ constexpr std::string_view kEnqueueHelp =
     R"(usage: sluice enqueue NAME PARAMETER=VALUE...
        sluice enqueue NAME --file FILE
 
-Gives a study points to try before those its sampler proposes, first in, first tried: at once if
-the study runs, else when it is resumed. Parameters that are left out are drawn from the space.
-Enqueued points count in the study's number of trials. All points of a file are taken, or none.
+Gives a study points to try before the points that its sampler proposes. They are tried in the
+order in which they were enqueued: immediately if the study runs, else when it is resumed.
+Parameters that are left out are drawn from the space. Enqueued points count in the study's number
+of trials. If one point of a file is wrong, no point of the file is taken.
 
-  --file FILE   points as JSON objects, one a line, or CSV with a header if it is called *.csv
+  --file FILE   points as JSON objects, one per line; as CSV with a header line if FILE is *.csv
   --store FILE  where studies are kept
   --json        as a JSON object
   -h, --help    print this
@@ -33,8 +34,8 @@ examples:
 
 struct EnqueueOptions {
   std::string study;
-  std::vector<std::string> values;  // "lr=0.1": one point
-  std::optional<std::string> file;  // of points
+  std::vector<std::string> values;  // words such as "lr=0.1", which make one point
+  std::optional<std::string> file;  // a file of points
 };
 
 void EnqueueFlags(Flags& flags, EnqueueOptions& options) {
@@ -62,12 +63,12 @@ Result<std::vector<PointPart>> ReadPoints(const EnqueueOptions& options, const S
   return std::vector<PointPart>{std::move(point)};
 }
 
-// The command that is still needed for all points to be tried; empty if none is.
+// The command that the user must still run so that all points are tried; empty if none is needed.
 std::string WhatItTakes(const StudyInfo& study, const EnqueueEnd& end) {
   const bool short_of_room = end.room < end.waiting;
   if (end.at_once && !short_of_room) return "";
   std::string command = fmt::format("sluice resume {}", study.name);
-  // A study that reached its goal goes on only if it is to have more trials than before.
+  // A study that reached its goal can be resumed only with more trials than before.
   const bool reached = study.finished && study.ending == Name(Finish::kTarget);
   if (short_of_room || reached)
     command += fmt::format(" --trials {}", std::max(end.total, study.trials + 1));

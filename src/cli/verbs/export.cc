@@ -21,16 +21,16 @@ namespace {
 constexpr std::string_view kExportHelp =
     R"(usage: sluice export [NAME] [--format csv|jsonl|optuna] [--reports] [-o FILE]
 
-Writes a study's trials, one a row, or with --reports every report of every trial. Parameters
-are the columns params_NAME, facts the trials told of themselves attributes_NAME.
+Writes a study's trials, one per row; with --reports, every report of every trial. Parameters are
+in columns named params_NAME. Attributes that programs reported are in columns attributes_NAME.
 
-With --format optuna it writes an SQLite file that Optuna 3.2 to 5 loads and goes on with. Stopped
-and paused trials are pruned there; a trial's value is its best report, as in 'sluice best'.
+With --format optuna, writes an SQLite file that Optuna 3.2 to 5 can load and continue. Stopped and
+paused trials are pruned trials there; a trial's value is its best report, as in 'sluice best'.
 
   --format F         csv, jsonl or optuna; by default what the file's name ends with, else csv
-  --reports          one row a report: trial, launch, time, work, and a column for each metric
-  -o, --output FILE  write a file (whole or not at all) instead of standard output; one of
-                     Optuna's must be new
+  --reports          one row per report: trial, launch, time, work, and a column for each metric
+  -o, --output FILE  write FILE instead of standard output; it appears only once it is complete.
+                     With --format optuna, FILE must not exist yet
   --store FILE       where studies are kept
   --json             to standard output: the same as --format jsonl
   -h, --help         print this
@@ -72,10 +72,11 @@ void ExportFlags(Flags& flags, ExportOptions& options) {
   });
 }
 
-// Columns that are found by looking at all rows: names in the order they are first seen.
+// The columns of a table whose rows are JSON objects. Each object is noted before the first is
+// written, so that there is a column for every name. Columns have the order of their first object.
 class Columns {
  public:
-  // Takes the names of one object.
+  // Adds a column for each new name in an object.
   void Note(std::string_view json) {
     EachMember(json, [this](const std::string& name, const std::string&) {
       if (places_.try_emplace(name, names_.size()).second) names_.push_back(name);
@@ -83,7 +84,7 @@ class Columns {
   }
   const std::vector<std::string>& names() const { return names_; }
 
-  // The values of one object, by column; "" where it has none.
+  // The values of an object, one for each column; "" for a name that the object lacks.
   const std::vector<std::string>& Spread(std::string_view json) {
     row_.assign(names_.size(), "");
     EachMember(json, [this](const std::string& name, const std::string& value) {
@@ -99,7 +100,7 @@ class Columns {
   std::vector<std::string> row_;
 };
 
-// A value that was never reported is empty; one that was reported as NaN says so.
+// A value of the trial: "" if the trial has reported nothing, "NaN" if it reported NaN.
 std::string ValueField(double value, const TrialInfo& trial) {
   return std::isnan(value) && trial.reports == 0 ? "" : FullNumber(value);
 }
@@ -187,7 +188,7 @@ Result<std::int64_t> WriteReports(Reader& reader, const StudyInfo& study, Export
   return rows;
 }
 
-// Written by SQLite into a file of its own.
+// Writes the file of Optuna, and not through an OutputSink, because SQLite itself writes it.
 Result<std::int64_t> WriteOptuna(Reader& reader, const StudyInfo& study, const std::string& path) {
   SLUICE_ASSIGN(NewFile file, NewFile::Reserve(path));
   SLUICE_ASSIGN(const std::int64_t rows, WriteOptunaStudy(reader, study, file.temporary()));
@@ -216,7 +217,7 @@ ExportFormat ChooseFormat(const ExportOptions& options, bool json) {
 
 Result<int> ExportAction(const Context& context, const ExportOptions& options) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
-  // All reads see one moment, however long they take and whatever is reported meanwhile.
+  // From here on the reader sees the store as it is now, even if reports arrive meanwhile.
   SLUICE_TRY(reader->Freeze());
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   const ExportFormat format = ChooseFormat(options, context.json);

@@ -18,13 +18,13 @@ namespace {
 constexpr std::string_view kImportHelp =
     R"(usage: sluice import FILE [--study NAME] [--name NAME]
 
-Takes a study of Optuna's into the store: its trials, values and intermediate values, as a finished
-study that status, trials, best and export show. FILE is an SQLite file of Optuna 3.2 to 5; it is
-only read. The study has no program, so it cannot be resumed: begin a new study from it with
-'warm_start: {optuna: FILE}' in its file.
+Copies a study of Optuna into the store, with its trials, values and intermediate values. The copy
+is a finished study that status, trials, best and export show. FILE is an SQLite file of Optuna 3.2
+to 5, and is not changed. The copy has no program, so it cannot be resumed. To begin a new study
+from it, write 'warm_start: {optuna: FILE}' in the file of the new study.
 
-  --study NAME  which of the studies in the file; not needed if there is one
-  --name NAME   what to call it here, if not the same
+  --study NAME  the name of the study in FILE; not needed if FILE has only one study
+  --name NAME   the name of the study here; by default its name in FILE
   --store FILE  where studies are kept
   --json        as a JSON object
   -h, --help    print this
@@ -37,8 +37,8 @@ examples:
 
 struct ImportOptions {
   std::string file;                  // an Optuna storage
-  std::optional<std::string> study;  // its name there; the only one, if not given
-  std::optional<std::string> name;   // its name here; the same, if not given
+  std::optional<std::string> study;  // its name in the file; not given: the file has only one study
+  std::optional<std::string> name;   // its name in the store; not given: its name in the file
 };
 
 void ImportFlags(Flags& flags, ImportOptions& options) {

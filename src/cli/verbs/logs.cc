@@ -24,15 +24,15 @@ namespace {
 constexpr std::string_view kLogsHelp =
     R"(usage: sluice logs TRIAL [--study NAME] [--launch N] [--follow] [--stderr]
 
-What a trial printed on standard output. A trial that was resumed or retried has several
-launches; the latest is shown.
+Prints what a trial wrote to standard output. A trial that was resumed or retried has several
+launches; the output of the latest launch is shown.
 
   --study NAME  the study of the trial
-  --launch N    an earlier launch
-  -f, --follow  go on as the trial prints more, until the launch ends
-  --stderr      standard error instead
+  --launch N    show launch N instead of the latest
+  -f, --follow  keep printing what the trial writes, until the launch ends
+  --stderr      show standard error instead
   --store FILE  where studies are kept
-  --json        one JSON object a line of output
+  --json        one JSON object per line of output
   -h, --help    print this
 
 examples:
@@ -65,7 +65,7 @@ void LogsFlags(Flags& flags, LogsOptions& options) {
 
 constexpr std::chrono::milliseconds kPoll(100);
 
-// Prints a growing file from where it was left: as it is, or each line as a JSON object.
+// Prints a file that grows: as it is, or as a JSON object for each line.
 class Tail {
  public:
   Tail(const std::string& path, const LogsOptions& options, LaunchId launch, bool json)
@@ -76,7 +76,7 @@ class Tail {
     if (descriptor_ >= 0) close(descriptor_);
   }
 
-  // False while there is no such file.
+  // Prints what was added to the file since the last call. Returns false if there is no file yet.
   Result<bool> Pump() {
     if (descriptor_ < 0) descriptor_ = OpenRegular(path_);
     if (descriptor_ < 0 && errno == ENOENT) return false;
@@ -95,7 +95,7 @@ class Tail {
     return true;
   }
 
-  // The last line, if nothing ended it.
+  // Prints the last line if the file does not end with a line break.
   void Finish() {
     if (!line_.empty()) PutLine();
   }
@@ -128,7 +128,7 @@ class Tail {
   std::string line_;
 };
 
-// Follows one trial through the store, which is asked only after it has changed.
+// Watches one trial in the store. It reads the trial again only if the store has changed.
 class Follower {
  public:
   Follower(Reader& reader, const Context& context, const StudyInfo& study, TrialInfo trial)
@@ -148,7 +148,7 @@ class Follower {
   bool IsUnderWay(LaunchId launch) const {
     return trial_.state == TrialState::kRunning && trial_.launch == launch && HasController();
   }
-  // Not started yet, but it may be.
+  // Whether the trial has not started yet but may still start.
   bool MayStart() const {
     return !IsSet(trial_.launch) && trial_.state == TrialState::kWaiting && HasController();
   }
@@ -163,7 +163,7 @@ class Follower {
   std::int64_t version_ = -1;
 };
 
-// Where to look when a trial has failed and its standard output does not say why.
+// If the trial has failed, says so on standard error, and which command shows its standard error.
 void PointAtFailure(const Context& context, const StudyInfo& study, const TrialInfo& trial,
                     LaunchId launch) {
   if (trial.state != TrialState::kFailed) return;
@@ -198,8 +198,8 @@ Result<int> LogsAction(const Context& context, const LogsOptions& options) {
       OutputFile(context.paths, study.name, options.trial, launch, options.standard_error);
   Tail tail(path, options, launch, context.json);
   while (true) {
-    // Asked before Pump. So output that is written after Pump belongs to a launch that was still
-    // under way, and the next Pump prints it.
+    // Whether the launch runs is asked before Pump. If it ran then, there is another Pump, which
+    // prints what is written after this one. If it had ended, nothing is written after this one.
     const bool last = !options.follow || !follower.IsUnderWay(launch);
     SLUICE_ASSIGN(const bool there, tail.Pump());
     if (last && !there) return NotFound(fmt::format("{}: {} left no output here", path, subject));

@@ -24,31 +24,32 @@ constexpr std::string_view kModelHelp =
        sluice model shrink FILE.pt2 [--scale S] [--explain] [--json] ...
        sluice model zoo [--json]
 
-Looks at a network that was exported with sluice.export or torch.export.save: nothing in the file
-is executed, and of weights only samples are read. Or at one that is built in: 'zoo' lists them,
-and zoo:NAME or zoo:NAME,OPTION=VALUE,... stands for a file.
+Looks at a network that sluice.export or torch.export.save has written to a file. Nothing in the
+file is executed, and only samples of the weights are read. A network that is built in can be given
+instead of a file, as zoo:NAME or zoo:NAME,OPTION=VALUE,...; 'zoo' lists the built-in networks.
 
-show prints its inputs, its widths (sizes that can be chosen), its parameters with how they were
-drawn, and its operators.
+'show' prints the network's inputs, its widths (sizes that can be chosen), its parameters with how
+they were drawn, and its operators.
 
-shrink makes a surrogate: the same network with every width divided by S, and for each parameter
-how it is drawn and by which factors its learning rate, weight decay and eps differ, so that what
-is found on the surrogate holds on the network itself.
+'shrink' makes a surrogate: the same network with every width divided by S. For each parameter it
+says how the parameter is drawn, and by which factors its learning rate, weight decay and eps
+differ. With these factors, hyperparameters that are good for the surrogate are good for the network
+itself.
 
-  --scale S         divide widths by this; by default 8
-  --parameters N    or find the scale that leaves about so many parameters
-  --min-width N     no width gets smaller than this; by default 8
-  --width W=N       a size of your own for a width, by its name in show; may be repeated
-  --pin NAME:AXIS   a dimension of a parameter that is no width; may be repeated
+  --scale S         divide widths by S; by default 8
+  --parameters N    choose the scale so that about N parameters are left
+  --min-width N     make no width smaller than N; by default 8
+  --width W=N       give the width W, as 'show' names it, the size N; may be repeated
+  --pin NAME:AXIS   keep the size of this dimension of a parameter; may be repeated
   --rule R          mup (the default), spectral, or standard, which changes only initial spreads
-  --decay D         of weight decay: scaled (the default: its product with the learning rate
-                    stays the same), or same (as it is given)
+  --decay D         weight decay: scaled (the default: its product with the learning rate stays the
+                    same), or same (it is not changed)
   --readout R       zero (the default: output layers begin at 0, here and in the original), or keep
-  --study FILE      say which parameters of this study do not carry over; without FILE.pt2, the
-                    network is the study's, and so is the scale
-  --explain         a row for each parameter
+  --study FILE      say which parameters of this study do not carry over. Without FILE.pt2, the
+                    network is the study's, and the scale too unless --scale is given
+  --explain         print a row for each parameter
   --store FILE      has no effect here
-  --json            the same for programs, with the whole graph
+  --json            as JSON, with the whole graph
   -h, --help        print this
 
 examples:
@@ -60,11 +61,11 @@ examples:
 
 struct ModelOptions {
   std::string action;  // show, shrink or zoo
-  std::string file;    // an archive of torch.export, or zoo:NAME; empty: that of the study
-  std::vector<std::string> pins;  // "NAME:AXIS": what is to stay
+  std::string file;    // an archive of torch.export, or zoo:NAME; empty: the study's network
+  std::vector<std::string> pins;  // "NAME:AXIS": a dimension that keeps its size
   std::optional<double> scale;
   std::int64_t min_width = 8;
-  std::optional<std::int64_t> parameters;  // how many are to be left, instead of a scale
+  std::optional<std::int64_t> parameters;  // how many the surrogate has, instead of a scale
   std::vector<std::string> widths;         // "w1=64"
   std::string rule = "mup";
   std::string decay = "scaled";
@@ -182,7 +183,8 @@ Result<model::Shrunken> Shrink(const model::Network& network, const ModelOptions
   return made;
 }
 
-// The network and the scale are those of the study where the command line gives none.
+// If the command line names no network, takes the network from the study, and also the scale unless
+// the command line gives one. Adds to `notes` which of the study's parameters do not carry over.
 Status TakeFromStudy(ModelOptions& options, std::vector<std::string>& notes) {
   SLUICE_ASSIGN(const StudyFile study, ReadStudyFile(*options.study));
   for (const std::string& note : WhatDoesNotCarryOver(study.spec.space))

@@ -26,27 +26,29 @@ constexpr std::string_view kPlanHelp =
     "usage: sluice plan STUDY.yaml "
     R"([--unit-time D] [--like NAME] [--on SCENARIO.yaml] [--policy P,...]
 
-Predicts how a study would go before it is run: how long it takes, or how good its best trial is
-at its deadline, how many device-hours it needs and how many trials end, under each policy that
-can carry it out; then advises one and says why. It runs the study in the simulator, for several
-seeds. Nothing is stored and nothing is run. docs/plan.md says how far to trust it.
+Predicts how a study would go before it is run, under each policy that can carry it out: how long
+it takes (or how good its best trial is at its deadline), how many device-hours it needs, and how
+many trials end. Then advises one policy and says why. The figures come from simulated runs of the
+study with several seeds. Nothing is stored, and no program is run. docs/plan.md says how far to
+trust the figures.
 
-How long a unit of work takes, what a start costs and how trials learn is taken from the flags,
-else from the study's 'profile', else from what a study of the same name in the store has
-measured, else assumed; the output says of each figure which. Where it is not known how long a
-unit takes, times are in units of one trial alone.
+Three things must be known: how long a unit of work takes, what a start costs, and how trials
+learn. They are taken from the flags; else from the study's 'profile'; else from what a study of the
+same name in the store has measured; else they are assumed. The output says where each figure comes
+from. If it is not known how long a unit takes, the unit of time is the time that one trial takes
+alone.
 
   --unit-time D     how long a unit of work takes, alone on one device: 30s, 1.5m, 200ms
   --start-up D      how long a program takes before its first step
-  --workload YAML   these and more, as in the 'workload' of a scenario (docs/simulate.md)
+  --workload YAML   these times and other keys of the 'workload' of a scenario (docs/simulate.md)
   --like NAME       take what is not given from this study in the store
-  --trials N        plan so many trials instead of what the file says
-  --on FILE         the nodes of a scenario instead of this machine; what only the simulator can
-                    do is shown too, and never advised
-  --cluster NAME    one of that file's 'clusters'; by default the first
-  --policy P,...    compare only these
-  --seeds N         runs with the seeds 1 to N; by default 20, or fewer (3 at least) where that
-                    takes more than a few seconds
+  --trials N        plan N trials instead of the number in the file
+  --on FILE         use the nodes of a scenario instead of this machine; policies that only the
+                    simulator can carry out are shown too, but never advised
+  --cluster NAME    one of the 'clusters' in that scenario; by default the first
+  --policy P,...    compare only these policies
+  --seeds N         run with the seeds 1 to N; by default 20, or fewer (at least 3) if that takes
+                    more than a few seconds
   --store FILE      where to look for an earlier study
   --json            as a JSON object, with the values of every seed
   -h, --help        print this
@@ -59,7 +61,7 @@ examples:
 )";
 
 struct PlanOptions {
-  std::string file;  // a study
+  std::string file;  // a study file
   std::optional<int> trials;
   std::optional<std::string> on;      // a scenario, for its nodes; this machine, if not given
   std::string cluster;                // one of the scenario's; empty: the first
@@ -96,7 +98,8 @@ void PlanFlags(Flags& flags, PlanOptions& options) {
 
 constexpr int kUsualSeeds = 20;
 constexpr int kLeastSeeds = 3;
-constexpr std::int64_t kPatienceNs = 4'000'000'000;  // for all seeds, if no number was given
+// Without --seeds, no further seed is begun after this time.
+constexpr std::int64_t kPatienceNs = 4'000'000'000;
 
 // The study as 'sluice tune' would make it, with its deadline counted from now.
 Result<StudySpec> ReadPlanned(const PlanOptions& options) {
@@ -108,7 +111,7 @@ Result<StudySpec> ReadPlanned(const PlanOptions& options) {
   if (const Status good = CheckHasEnd(spec, options.trials.has_value()); !good)
     return fail(ErrorCode::kInvalidArgument, good.error().message);
   if (options.trials) spec.trials = *options.trials;
-  // A study with `transfer` depends on another study, which a plan does not have.
+  // A study with `transfer` needs the results of another study, and a plan has none.
   if (!spec.transfer.empty())
     return fail(ErrorCode::kFailedPrecondition, CheckCarriedOut(spec).error().message);
   if (spec.deadline_at) {
@@ -155,7 +158,8 @@ Result<GivenWorkload> ReadGiven(const PlanOptions& options, const StudySpec& spe
   return given;
 }
 
-// The policies that can take part; the others are left out with the reason.
+// Adds a forecast to the plan for each policy that is to be simulated. A policy that cannot be goes
+// to `left_out`, with the reason.
 Status ChoosePolicies(const PlanOptions& options, StudyPlan& plan) {
   for (const std::string& policy : options.policies) {
     if (std::ranges::find(PolicyNames(), policy) != PolicyNames().end()) continue;
@@ -171,7 +175,8 @@ Status ChoosePolicies(const PlanOptions& options, StudyPlan& plan) {
       continue;
     }
     const Status carried_out = CheckCarriedOut(spec);
-    // With --on only a forecast is asked for: the policy need not be one that can be carried out.
+    // With --on the user wants only a forecast, so policies that only the simulator can carry out
+    // are simulated too.
     if (!carried_out && !options.on) {
       plan.left_out.push_back({policy, carried_out.error().message});
       continue;
@@ -183,8 +188,8 @@ Status ChoosePolicies(const PlanOptions& options, StudyPlan& plan) {
   return {};
 }
 
-// Runs one policy on one seed. False if the policy cannot run the study: then it is left out, with
-// the reason.
+// Simulates the study once, under the policy of `forecast`. If the policy cannot run the study,
+// adds the policy to `left_out` with the reason, and returns false.
 bool RunOnce(const Scenario& scenario, int seed, PolicyForecast& forecast, StudyPlan& plan,
              SimulationProgressLine& line) {
   const std::string doing = fmt::format("{}, seed {}", forecast.policy, seed);
@@ -207,7 +212,8 @@ void RunSeeds(const PlanOptions& options, StudyPlan& plan) {
   scenario.studies = {plan.assumed.study};
   SimulationProgressLine line;
   const std::int64_t began = StopwatchNs();
-  // Seed by seed, so that all policies have the same seeds whenever time is up.
+  // Each seed is run under all policies before the next seed begins. So all policies have the same
+  // seeds when time is up.
   while (plan.seeds < options.seeds.value_or(kUsualSeeds)) {
     const bool late = StopwatchNs() - began > kPatienceNs;
     if (!options.seeds && plan.seeds >= kLeastSeeds && late) break;

@@ -19,18 +19,18 @@ namespace {
 constexpr std::string_view kResumeHelp =
     R"(usage: sluice resume NAME|STUDY.yaml [--trials N] [--deadline D] [-q] [--plain]
 
-Goes on with a study that was paused by Ctrl-C, was cut off by a crash, or has finished and is
-to have more trials or time. What still runs of it is adopted; what was interrupted continues
-from its checkpoint. With a file (an argument with '/', or ending in .yaml or .yml) it takes what
-was edited there and can change: trials, deadline, parallelism, policy, timeouts, retries, backoff
-and max_failures.
+Continues a study that was paused by Ctrl-C, was cut off by a crash, or has finished and gets more
+trials or time. Trials that still run are adopted. Trials that were interrupted continue from their
+checkpoints. If the argument is a file (it has a '/', or ends in .yaml or .yml), the values in the
+file apply for the keys that can change: trials, deadline, parallelism, policy, timeouts, retries,
+backoff and max_failures.
 
   --trials N    a new total number of trials
   --deadline D  a new deadline: a duration from now (20m, 1h30m) or a time (2026-01-31T18:00:00Z)
   -q, --quiet   show nothing until the end
   --plain       a line now and then instead of a live view
   --store FILE  where studies are kept
-  --json        progress as one JSON object a line, as for tune
+  --json        progress as one JSON object per line, as for tune
   -h, --help    print this
 
 examples:
@@ -112,7 +112,7 @@ Result<int> ResumeAction(const Context& context, const ResumeOptions& options) {
   }
   auto view = MakeView(ChooseViewMode(options.quiet, options.plain, context.json));
   SLUICE_ASSIGN(const RunEnd end, Resume(request, *view));
-  view.reset();  // leaves the terminal to what follows
+  view.reset();  // the view must be gone before the summary is printed
   return SummarizeRun(context, request.study, end);
 }
 

@@ -12,8 +12,8 @@ namespace {
 constexpr std::string_view kRetryHelp =
     R"(usage: sluice retry TRIAL [--study NAME]
 
-Gives a failed or stopped trial another chance, with the same parameters and from its checkpoint
-if it has one: at once if the study runs, else when it is resumed.
+Runs a failed or stopped trial again, with the same parameters, and from its checkpoint if it has
+one. If the study runs, the trial starts when there is room; else when the study is resumed.
 
   --study NAME  the study of the trial
   --store FILE  where studies are kept

@@ -18,15 +18,16 @@ namespace {
 constexpr std::string_view kRunHelp =
     R"(usage: sluice run [NAME] [--best | --trial N]
 
-Runs the program of a study once more, here and now, with the parameters and the seed of its best
-trial: from the study's folder, with its environment, and from no checkpoint. What it reports is
-printed; the study does not hear of it. {budget} is how far the trial got, and {checkpoint} a new
-folder. The exit status is the program's.
+Runs the program of a study once more in this terminal, with the parameters and the seed of the
+study's best trial. The program runs in the study's folder, with the study's environment, and
+without a checkpoint. What it reports is printed, but does not become part of the study. {budget} is
+the work that the trial has done, and {checkpoint} is a new folder. The exit status is that of the
+program.
 
-  --best        the best trial, as without a flag
-  --trial N     another one
+  --best        run the best trial; this is the default
+  --trial N     run trial N
   --store FILE  where studies are kept
-  --json        has no effect: what is printed is the program's
+  --json        has no effect: the output is that of the program
   -h, --help    print this
 
 examples:
@@ -37,8 +38,8 @@ examples:
 
 struct RunOptions {
   std::optional<std::string> study;
-  bool best = false;  // the default, spelled out
-  TrialId trial{};    // 0: the best
+  bool best = false;  // has no effect: the best trial is the default
+  TrialId trial{};    // 0: the best trial
 };
 
 void RunFlags(Flags& flags, RunOptions& options) {

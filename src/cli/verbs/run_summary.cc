@@ -35,7 +35,8 @@ bool CameToNothing(const StudyInfo& study) {
   return study.finished && (all_failed || study.ending == Name(Finish::kFailures));
 }
 
-// The notes of failed trials, each once, with the first trial that has it.
+// The most frequent notes of failed trials, each with the first trial that has it, and with the
+// number of other trials that have it.
 std::string FailuresText(const std::vector<TrialInfo>& failed) {
   constexpr std::size_t kMost = 3;
   std::map<std::string, std::pair<TrialId, int>> said;  // by note: the first trial, and how many

@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// Prints how a run of a study ended, and returns the exit status. Reads the store, which the
-// controller has released.
+// Prints how a run of a study ended, and returns the exit status. Called after the controller has
+// released the store.
 Result<int> SummarizeRun(const Context& context, const std::string& study, RunEnd end);
 
 }  // namespace sluice

@@ -27,16 +27,16 @@ constexpr std::string_view kSimulateHelp =
 Runs the studies of a scenario on a simulated cluster: the same engine, policies, samplers and
 stoppers as 'sluice tune', in virtual time, with learning curves in place of programs. Prints for
 each policy the makespan, the time a study took, how much of the devices was used, and how long
-the policy's decisions took; then for each study how it fared. Numbers are means over the seeds
-with their 95 % intervals. Nothing is stored and nothing is run.
+the policy's decisions took; then the results of each study. Numbers are means over the seeds with
+their 95 % intervals. Nothing is stored, and no program is run.
 
-A scenario lists nodes and studies (docs/simulate.md). One that fits on no node is left out, with
-a remark, and the others run. The same scenario, policy and seed give the same run everywhere.
+A scenario lists nodes and studies (docs/simulate.md). A study that fits on no node is left out,
+with a remark. The same scenario, policy and seed give the same run on every machine.
 
-  --policy P,...    what to compare: policies (docs/policies.md) and labels of the scenario's
-                    'policies'; by default its 'compare', or fifo
-  --cluster NAME    one of the scenario's 'clusters', where it has several; by default the first
-  --seeds N         runs with the seeds 1 to N instead of what the scenario says
+  --policy P,...    compare these: policies (docs/policies.md), or labels that the scenario defines
+                    under 'policies'; by default those in its 'compare', or fifo
+  --cluster NAME    one of the scenario's 'clusters', if it has several; by default the first
+  --seeds N         run with the seeds 1 to N instead of the number in the scenario
   --gantt FILE.svg  draw which trial ran where, for seed 1 of each policy; the file must be new
   --store FILE      has no effect here
   --json            as a JSON object, with the values of every seed
@@ -51,10 +51,10 @@ examples:
 
 struct SimulateOptions {
   std::string file;                   // a scenario
-  std::vector<std::string> policies;  // or labels of the scenario; empty: those it names itself
+  std::vector<std::string> policies;  // or labels of the scenario; empty: those of its 'compare'
   std::string cluster;                // one of the scenario's; empty: the first
   std::optional<int> seeds;
-  std::optional<std::string> gantt;  // an SVG that is to be made
+  std::optional<std::string> gantt;  // the SVG file to make
 };
 
 void SimulateFlags(Flags& flags, SimulateOptions& options) {
@@ -79,7 +79,7 @@ Status WriteNew(const std::string& path, const std::string& text) {
   return file.Commit();
 }
 
-// The first seed of each policy, for the chart.
+// The run with seed 1 of each policy, for the chart.
 struct Chart {
   std::vector<std::unique_ptr<SimulationResult>> results;
   std::vector<GanttPanel> panels;
@@ -113,7 +113,7 @@ Result<PolicyRuns> RunPolicy(const LabelledScenario& under, int seeds, Chart* ch
   return runs;
 }
 
-// The scenario with the settings of each compared policy.
+// The scenario once for each compared policy, with that policy's settings.
 Result<std::vector<LabelledScenario>> Compared(const Scenario& scenario,
                                                const SimulateOptions& options) {
   std::vector<LabelledScenario> compared;

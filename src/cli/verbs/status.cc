@@ -17,9 +17,9 @@ namespace {
 constexpr std::string_view kStatusHelp =
     R"(usage: sluice status [NAME]
 
-How a study stands: its state, its trials by state, the best one, those that run and, from 10
-finished trials on, which parameters mattered most. A study that has not finished and that no
-process runs is interrupted: 'sluice resume NAME' goes on with it.
+Shows the state of a study: how many trials are in each state, the best trial, the running trials
+and, once 10 trials have finished, which parameters mattered most. A study that has not finished is
+interrupted if no process runs it: 'sluice resume NAME' continues it.
 
   --store FILE  where studies are kept
   --json        as a JSON object
@@ -49,7 +49,8 @@ struct Snapshot {
 
 Result<Snapshot> Look(const Context& context, const std::optional<std::string>& name) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
-  // Looked up before the store is read: a controller that has left by now has recorded how it left.
+  // The lock is looked at before the store is read. If the lock is free, the controller has ended
+  // and has already recorded how.
   const LockHolder holder = FindLockHolder(context.paths);
   SLUICE_TRY(reader->Freeze());
   Snapshot snapshot;

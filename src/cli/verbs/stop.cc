@@ -12,9 +12,9 @@ namespace {
 constexpr std::string_view kStopHelp =
     R"(usage: sluice stop [NAME] [--trial N]
 
-Ends a study for good: trials that run are stopped, no new ones are made, what was reported
-stays. To pause a study instead, press Ctrl-C where it runs. With --trial it ends that trial
-alone, and the study goes on.
+Ends a study for good: running trials are stopped, no new trials are made, and what was reported
+is kept. To pause a study instead, press Ctrl-C where it runs. With --trial, ends only that trial,
+and the study continues.
 
   --trial N     end this trial alone
   --store FILE  where studies are kept
@@ -30,7 +30,7 @@ examples:
 
 struct StopOptions {
   std::optional<std::string> study;
-  TrialId trial{};  // only this one; 0: all
+  TrialId trial{};  // the trial to end; 0: end the study
 };
 
 void StopFlags(Flags& flags, StopOptions& options) {

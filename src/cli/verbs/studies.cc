@@ -13,8 +13,8 @@ namespace {
 constexpr std::string_view kStudiesHelp =
     R"(usage: sluice studies
 
-Lists every study in the store: its state, how many trials are done, the best value, when it
-changed.
+Lists every study in the store: its state, how many trials are done, the best value, and when the
+study last changed.
 
   --store FILE  where studies are kept
   --json        as a JSON array
@@ -36,7 +36,8 @@ std::string Ago(Time then, Time now) {
 
 Result<int> StudiesAction(const Context& context, const StudiesOptions&) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
-  // Looked up before the store is read: a controller that has left by now has recorded how it left.
+  // The lock is looked at before the store is read. If the lock is free, the controller has ended
+  // and has already recorded how.
   const LockHolder holder = FindLockHolder(context.paths);
   SLUICE_ASSIGN(const std::vector<StudyInfo> studies, reader->Studies());
   const Time now = WallNow();

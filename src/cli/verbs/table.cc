@@ -11,7 +11,7 @@ usage: sluice VERB [ARGUMENT...] [--store FILE] [--json]
 )";
 
 constexpr std::string_view kOverviewFoot = R"(
-A study that is not named is the one changed last.
+If no study is named, the study that was changed last is meant.
 
   --store FILE  where studies are kept (else $SLUICE_STORE, else
                 ~/.local/share/sluice/sluice.db)
@@ -30,7 +30,7 @@ examples:
 
 }  // namespace
 
-// Each is in the file of its name.
+// Each verb is defined in the file that has its name.
 Verb TuneVerb(), CheckVerb(), ResumeVerb(), RunVerb(), StudiesVerb(), StatusVerb(), WatchVerb(),
     TrialsVerb(), BestVerb(), LogsVerb(), ExportVerb(), EnqueueVerb(), RetryVerb(), StopVerb(),
     DeleteVerb(), ImportVerb(), PlanVerb(), SimulateVerb(), DoctorVerb(), ModelVerb();
@@ -45,10 +45,10 @@ constexpr VerbRow kTable[] = {
     {"run", "run", "[NAME]",
      "run the program once more with the best parameters, outside the study", RunVerb},
 
-    {"look", "studies", "", "every study in the store, one a line", StudiesVerb},
+    {"look", "studies", "", "every study in the store, one per line", StudiesVerb},
     {"look", "status", "[NAME]", "how a study stands", StatusVerb},
-    {"look", "watch", "[NAME]", "the same, live, from another terminal", WatchVerb},
-    {"look", "trials", "[NAME]", "its trials as a table", TrialsVerb},
+    {"look", "watch", "[NAME]", "how a study stands, live, from another terminal", WatchVerb},
+    {"look", "trials", "[NAME]", "the trials of a study as a table", TrialsVerb},
     {"look", "best", "[NAME]", "the best trial, its parameters, and how to run it again", BestVerb},
     {"look", "logs", "TRIAL", "what a trial printed", LogsVerb},
     {"look", "export", "[NAME]", "trials or reports as CSV, JSON lines or an Optuna storage",
@@ -58,7 +58,7 @@ constexpr VerbRow kTable[] = {
     {"change", "retry", "TRIAL", "give a failed or stopped trial another chance", RetryVerb},
     {"change", "stop", "[NAME]", "end a study for good", StopVerb},
     {"change", "delete", "NAME", "remove a study and all its files", DeleteVerb},
-    {"change", "import", "FILE", "take in a study of Optuna's", ImportVerb},
+    {"change", "import", "FILE", "copy a study of Optuna into the store", ImportVerb},
 
     {"plan", "plan", "STUDY.yaml", "predict what tune would do under each policy, and advise one",
      PlanVerb},
@@ -68,7 +68,7 @@ constexpr VerbRow kTable[] = {
 
     {"model", "model", "show FILE",
      "a network exported from PyTorch: its widths, parameters, operators\n"
-     "model shrink FILE make it narrower, so that what is found on it holds on the original",
+     "model shrink FILE make a narrower network, to be tuned in place of the original",
      ModelVerb},
 };
 

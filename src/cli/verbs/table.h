@@ -9,20 +9,20 @@
 
 namespace sluice {
 
-// A verb, and how the general help tells of it.
+// A verb, and what the general help says about it.
 struct VerbRow {
   std::string_view group;
   std::string_view name;
   std::string_view arguments;
-  std::string_view summary;  // after a line break: a further line of the help
+  std::string_view summary;  // may have a line break, which begins a second line of the help
   Verb (*make)();
 };
 
-// All verbs, in the order users meet them.
+// All verbs, in the order of the general help.
 std::span<const VerbRow> VerbTable();
 const std::vector<std::string>& VerbNames();
 
-// The help of a verb, or of the whole command for ""; nothing for an unknown verb.
+// The help of a verb. For "": the general help. For an unknown verb: "".
 std::string HelpFor(std::string_view verb);
 
 }  // namespace sluice

@@ -13,13 +13,13 @@ namespace {
 constexpr std::string_view kTrialsHelp =
     R"(usage: sluice trials [NAME] [--state STATE] [--sort id|value] [--limit N]
 
-The trials of a study as a table. The column named like the objective is what each trial counts
-with: its best value, or its last where the study says so. A table too wide for the terminal is cut;
-one that goes to a file or a pipe is not.
+Prints the trials of a study as a table. The column with the name of the objective has the result of
+each trial: its best value, or its last value if the study says so. A table that is too wide for the
+terminal is cut; a table that is written to a file or a pipe is not.
 
   --state STATE  only trials that are waiting, running, paused, complete, stopped or failed
-  --sort ORDER   id (as they were made) or value (best first)
-  --limit N      at most so many
+  --sort ORDER   id (in the order they were made) or value (best first)
+  --limit N      at most N trials
   --store FILE   where studies are kept
   --json         as a JSON array
   -h, --help     print this

@@ -20,20 +20,20 @@ constexpr std::string_view kTuneHelp =
     "usage: sluice tune STUDY.yaml "
     R"([--name NAME] [--trials N] [--seed N] [--replace] [-q] [--plain]
 
-Makes a study from a file and runs it to its end in this terminal. Everything reported is on
-disk before it counts: nothing is lost if this process or the machine dies. Ctrl-C lets what
-runs save and leave, a second one kills it; 'sluice resume NAME' goes on.
+Makes a study from a file and runs it to its end in this terminal. Every report is on disk before
+it counts, so nothing is lost if this process or the machine dies. After Ctrl-C, running trials save
+and exit; a second Ctrl-C kills them. 'sluice resume NAME' continues the study.
 
 A sweep file of Weights & Biases is a study too: its scripts run as they are (docs/sweeps.md).
 
-  --name NAME   call the study this instead of what the file says
-  --trials N    make this many trials instead of what the file says
-  --replace     remove an earlier study of the same name, with its files, and begin anew
-  --seed N      draw the same parameters again
+  --name NAME   the name of the study, instead of the name in the file
+  --trials N    make N trials, instead of the number in the file
+  --replace     first remove an earlier study of the same name, with its files
+  --seed N      the seed; the same seed draws the same parameters again
   -q, --quiet   show nothing until the end
-  --plain       a line now and then instead of a live view (as when the output is no terminal)
+  --plain       a line now and then instead of a live view (always so if the output is no terminal)
   --store FILE  where studies are kept
-  --json        progress as one JSON object a line, at most one a second, and a last one with
+  --json        progress as one JSON object per line, at most one per second; the last has
                 "event": "summary"
   -h, --help    print this
 
@@ -51,7 +51,7 @@ struct TuneOptions {
   std::optional<std::uint64_t> seed;
   bool quiet = false;
   bool plain = false;
-  bool replace = false;  // an earlier study of the same name
+  bool replace = false;  // remove an earlier study of the same name
 };
 
 void TuneFlags(Flags& flags, TuneOptions& options) {
@@ -59,7 +59,7 @@ void TuneFlags(Flags& flags, TuneOptions& options) {
   flags.Text("--name", options.name);
   flags.Count("--trials", options.trials);
   flags.Value("--seed", [&options](const std::string& word) -> Status {
-    // As in a study file.
+    // The largest seed that a study file may have.
     constexpr std::uint64_t kMaxSeed = std::numeric_limits<std::int64_t>::max();
     SLUICE_ASSIGN(options.seed, ReadNumber<std::uint64_t>("--seed", word, 0, kMaxSeed));
     return {};
@@ -72,12 +72,12 @@ void TuneFlags(Flags& flags, TuneOptions& options) {
 std::uint64_t DrawSeed() {
   std::random_device device;
   const std::uint64_t high = device();
-  // Seeds in study files are below 2^63, so that this seed can be written into one.
+  // Below 2^63, as all seeds in study files, so that the user can write this seed into a file.
   return ((high << 32) | device()) >> 1;
 }
 
-// Removes an earlier study of this name if the user wants that (--replace). Otherwise fails if
-// there is one, and says how the file differs.
+// Removes an earlier study of this name if the user wants that (--replace). Without --replace,
+// fails if there is such a study; the message says how its file differs from `file`.
 Status MakeRoom(const Context& context, const TuneOptions& options, const StudyFile& file) {
   const auto reader = Reader::Open(context.paths.database);
   const auto earlier =
@@ -134,7 +134,7 @@ Result<int> TuneAction(const Context& context, const TuneOptions& options) {
                             .seed = seed};
   auto view = MakeView(ChooseViewMode(options.quiet, options.plain, context.json));
   SLUICE_ASSIGN(const RunEnd end, Tune(request, *view));
-  view.reset();  // leaves the terminal to what follows
+  view.reset();  // the view must be gone before the summary is printed
   return SummarizeRun(context, name, end);
 }
 

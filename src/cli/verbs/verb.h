@@ -24,19 +24,19 @@ constexpr int kExitFailure = 1;
 constexpr int kExitUsage = 2;
 constexpr int kExitInterrupted = 130;
 
-// Prints to standard output and returns the exit status.
+// What a verb does: prints to standard output and returns the exit status.
 using Action = std::move_only_function<Result<int>(const Context&)>;
 
 // A verb of the command line. Its file in this folder holds all of it: the options, the flags that
 // fill them, the help and the action. Its row is in table.cc.
 struct Verb {
   std::string_view help;  // ends with examples
-  // Declares the flags, and returns what is done once they are read.
+  // Declares the verb's flags, and returns the action to run once the flags have been read.
   std::function<Action(Flags&)> declare;
 };
 
-// A verb of three parts: its help, the function that declares its flags with the options that they
-// fill, and the function that does what the options ask for.
+// Makes a verb of three parts: its help, a function that declares its flags with the options that
+// they fill, and a function that carries the verb out with these options.
 template <typename Options>
 Verb MakeVerb(std::string_view help, void (*declare)(Flags&, Options&),
               Result<int> (*run)(const Context&, const Options&)) {

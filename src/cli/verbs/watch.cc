@@ -9,11 +9,11 @@ namespace {
 constexpr std::string_view kWatchHelp =
     R"(usage: sluice watch [NAME] [--plain]
 
-The live view of a study that another process runs. Ctrl-C leaves the view; the study goes on.
+Shows a live view of a study that another process runs. Ctrl-C ends the view, not the study.
 
   --plain       a line now and then instead of a live view
   --store FILE  where studies are kept
-  --json        one JSON object a line, at most one a second
+  --json        one JSON object per line, at most one per second
   -h, --help    print this
 
 examples:

@@ -20,7 +20,7 @@ void JsonView::Finish() {
 
 void JsonView::Take(Progress progress, std::vector<TrialSummary>) {
   latest_ = std::move(progress);
-  // The last one is for Finish.
+  // The progress of a finished study is printed by Finish.
   if (latest_->finished || latest_->now - printed_at_ < std::chrono::seconds(1)) return;
   printed_at_ = latest_->now;
   outlet_.Write(ProgressJson(*latest_) + "\n");

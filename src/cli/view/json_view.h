@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// A JSON object a line: at most one a second, and one at the end.
+// Prints progress as one JSON object per line: at most one per second, and one at the end.
 class JsonView : public View {
  public:
   explicit JsonView(int output);

@@ -46,14 +46,14 @@ bool LiveView::WantsTrials(const Progress& progress) const {
 void LiveView::Take(Progress progress, std::vector<TrialSummary> latest) {
   failed_ = progress.count(TrialState::kFailed);
   TellFailed(std::move(latest));
-  // A little less than a tenth of a second, since ticks that come ten times a second are not all
-  // equally far apart.
+  // A little less than a tenth of a second, because ticks come ten times a second but not at exact
+  // intervals.
   constexpr Duration kShortest = std::chrono::milliseconds(95);
   const Duration since = progress.now - drawn_at_;
   const Time now = progress.now;
   latest_ = std::move(progress);
   if (since >= Duration(0) && since < kShortest) return;
-  if (!outlet_.idle()) return;  // a terminal that is slow gets fewer frames, not late ones
+  if (!outlet_.idle()) return;  // a slow terminal gets fewer frames, not late frames
   DrawAgain();
   drawn_at_ = now;
 }
@@ -86,8 +86,8 @@ std::string LiveView::ToTop() const {
   return drawn_ > 0 ? fmt::format("\r\x1b[{}A", drawn_) : "\r";
 }
 
-// A terminal that is resized folds, cuts or moves what was drawn, each kind in its own way, so the
-// place of the region is no longer known. The screen is cleared, and the latest messages are
+// When a terminal is resized, it wraps, cuts or moves what was drawn, depending on the terminal. So
+// the place of the region is no longer known. The screen is cleared, and the latest messages are
 // printed again.
 std::string LiveView::Afresh() const {
   std::string frame = "\x1b[2J\x1b[H";
@@ -100,8 +100,8 @@ std::string LiveView::Afresh() const {
 void LiveView::Draw(std::string frame) {
   int drawn = 0;
   if (latest_) {
-    // The last column stays free. After a character there the cursor stays on it, and "erase to the
-    // end of the line" would erase that character.
+    // The last column stays empty. After a character in that column, the cursor stays on the
+    // character, and "erase to the end of the line" would erase it.
     const int columns = std::max(columns_ - 1, 1);
     for (const std::string& line : RenderProgress(*latest_, columns, rows_, colour_, utf8_)) {
       frame += line + "\x1b[K\r\n";

@@ -12,9 +12,10 @@
 
 namespace sluice {
 
-// A region that is redrawn in place on a terminal. Messages, and the trials that failed, scroll
-// above it. The region lies above the cursor, which rests at the beginning of the line below it and
-// is hidden only within a frame: each frame is one write and leaves the terminal in a usable state.
+// Shows progress in a region of the terminal that is redrawn in place. Messages, also those about
+// failed trials, scroll above the region. The cursor stands at the beginning of the line below the
+// region. A frame is one write: it hides the cursor, draws the region and shows the cursor again.
+// So the terminal is in a usable state after each frame.
 class LiveView : public View {
  public:
   explicit LiveView(int output);
@@ -27,13 +28,14 @@ class LiveView : public View {
  private:
   void Take(Progress progress, std::vector<TrialSummary> latest) override;
   void TellFailed(std::vector<TrialSummary> latest);
-  // Whether the terminal's size is another than it was.
+  // Reads the terminal's size. Returns whether it has changed since the region was drawn.
   bool Measure();
   void DrawAgain();
-  // To the region's first line.
+  // The text that moves the cursor to the region's first line.
   std::string ToTop() const;
+  // The text that clears the screen and prints the latest messages again.
   std::string Afresh() const;
-  // Appends the region to what brings the cursor to its first line.
+  // Writes `frame`, which leaves the cursor where the region's first line is to be, and the region.
   void Draw(std::string frame);
 
   const int output_;
@@ -44,7 +46,7 @@ class LiveView : public View {
   std::optional<Progress> latest_;
   NewlyEnded ended_;
   int failed_ = 0;
-  int drawn_ = 0;                 // lines of the region
+  int drawn_ = 0;                 // number of lines of the region
   std::deque<std::string> said_;  // the latest messages
   Time drawn_at_{};
   bool finished_ = false;

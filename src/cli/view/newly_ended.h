@@ -9,26 +9,27 @@
 
 namespace sluice {
 
-// The latest trials of a study in order of ids, for NewlyEnded. From the engine, only trials that
-// run or are over.
+// The trials of a study that were made last, in order of ids, for NewlyEnded. The function that
+// takes a Study returns only those that run or have ended.
 std::vector<TrialSummary> LatestTrials(const Study& study);
 Result<std::vector<TrialSummary>> LatestTrials(Reader& reader, StudyId study);
 
-// Finds the trials that ended since it was made, each once.
+// Finds the trials that ended since the NewlyEnded was made.
 class NewlyEnded {
  public:
   NewlyEnded();
+  // Of the latest trials, those whose end no earlier call has returned.
   std::vector<TrialSummary> Take(std::vector<TrialSummary> latest);
 
  private:
   const Time begun_;
-  std::vector<bool> told_;  // by trial: whether it was over at the last Take
+  std::vector<bool> told_;  // by trial number: whether the trial had ended at the last Take
 };
 
-// "trial 7 failed: exit status 1"
+// Says that a trial failed, as in "trial 7 failed: exit status 1".
 std::string FailedText(const TrialSummary& trial);
 
-// A view says at most this many lines about trials that ended at one time.
+// The most lines that a view prints about trials that ended between two updates.
 constexpr int kMostLines = 20;
 
 }  // namespace sluice

@@ -9,14 +9,14 @@
 
 namespace sluice {
 
-// Writes to a descriptor from a thread of its own, in order. Bytes that cannot be written (the
-// reader is gone) are dropped, and so are those that come while megabytes wait. Called by one
-// thread. The destructor waits until all is written.
+// Writes to a descriptor, in order, from a thread of its own. So a slow reader does not delay the
+// caller. Bytes are dropped if the reader is gone, or if more than 4 MiB wait to be written. Only
+// one thread calls an Outlet. The destructor waits until all is written.
 class Outlet {
  public:
   explicit Outlet(int descriptor) : descriptor_(descriptor) {}
 
-  // False: dropped.
+  // Returns false if the bytes are dropped.
   bool Write(std::string bytes);
   // Whether all is written.
   bool idle() const { return waiting_bytes_ == 0; }
@@ -27,9 +27,9 @@ class Outlet {
   bool WriteAll(std::string_view bytes) const;
 
   const int descriptor_;
-  std::atomic<std::size_t> waiting_bytes_ = 0;  // with what is being written
+  std::atomic<std::size_t> waiting_bytes_ = 0;  // including what is being written
   std::atomic<bool> broken_ = false;
-  WorkerThread worker_{WorkerThread::AtEnd::kFinish};  // the last: its tasks use what is above
+  WorkerThread worker_{WorkerThread::AtEnd::kFinish};  // last: its tasks use the members above
 };
 
 }  // namespace sluice

@@ -11,7 +11,8 @@
 
 namespace sluice {
 
-// A line for each trial that ended and each new best, and one every 30 seconds. No escapes.
+// Prints a line for each trial that ended, for each new best value, and every 30 seconds, without
+// escape sequences.
 class PlainView : public View {
  public:
   explicit PlainView(int output);

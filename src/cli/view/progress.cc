@@ -12,7 +12,8 @@ namespace {
 using std::chrono::hours;
 using std::chrono::minutes;
 
-// How fast trials have been ending. It is given the latest trials, newest first.
+// Measures how many trials end per minute, and how long trials take. The caller adds the latest
+// trials, newest first.
 class Pace {
  public:
   static constexpr std::size_t kLookBack = 20'000;
@@ -35,7 +36,7 @@ class Pace {
     }
   }
 
-  // Over the shortest window in which enough trials have ended.
+  // The mean over the shortest window in which enough trials have ended.
   std::optional<double> TrialsPerMinute(Duration elapsed) const {
     constexpr int kEnough = 5;
     if (over_ == 0 || elapsed <= Duration(0)) return std::nullopt;
@@ -68,13 +69,13 @@ struct RunningTime {
   std::optional<Work> target;
 };
 
-// What is known of a population that goes to its full budget together, as PBT's does.
+// Work and time of the trials of a population, which all train to the full budget, as in PBT.
 struct Population {
   Work full = 0;  // the budget; 0: there is no population
-  // Work of trials that were not stopped and did not fail, inherited work included.
+  // Work of the trials that were not stopped and did not fail, including work inherited by forks.
   double done = 0;
-  double left = 0;   // work left to the same trials
-  Duration busy{0};  // of all trials, those that forks have replaced included
+  double left = 0;   // work that these trials still have to do
+  Duration busy{0};  // of all trials, including those that forks have replaced
 
   void Add(TrialState state, Work work, Duration its_busy) {
     busy += its_busy;
@@ -83,8 +84,8 @@ struct Population {
     left += static_cast<double>(std::max<Work>(full - work, 0));
   }
 
-  // Assumes that a unit of work takes as long as it did so far, and that the work is divided among
-  // the running trials.
+  // Assumes that a unit of work takes as long as it did so far, and that the work left is divided
+  // evenly among the running trials.
   std::optional<Duration> TimeLeft(int running, int to_make) const {
     if (done <= 0) return std::nullopt;
     const double total = left + static_cast<double>(full) * to_make;
@@ -93,7 +94,7 @@ struct Population {
   }
 };
 
-// The full budget, if the trials are a population; else 0.
+// The full budget if the trials are a population; else 0.
 Work PopulationBudget(const StopperSpec& stopper) {
   return IsPopulation(stopper.name) ? stopper.max_budget : 0;
 }
@@ -113,7 +114,8 @@ std::optional<Duration> ExpectedBusy(const std::vector<RunningTime>& running) {
   return Duration(static_cast<std::int64_t>(std::min(seconds / seen, 1e9) * 1e6));
 }
 
-// The time that all trials still need, divided among the running trials.
+// The time until the last trial ends, if the time that all trials still need is divided evenly
+// among the running trials.
 std::optional<Duration> TimeLeft(const Pace& pace, const std::vector<RunningTime>& running,
                                  int running_count, int to_start) {
   if (running.empty()) return std::nullopt;
@@ -124,8 +126,8 @@ std::optional<Duration> TimeLeft(const Pace& pace, const std::vector<RunningTime
   double total_s = 0;
   double longest_s = 0;
   for (const RunningTime& trial : running) {
-    // A trial that has run longer than usual may end at any time: a tenth is as good a guess as
-    // any.
+    // A trial that has run longer than usual may end at any time. A tenth of the usual time is a
+    // guess.
     const double left_s = std::max(typical_s - Seconds(trial.busy), typical_s / 10);
     total_s += left_s;
     longest_s = std::max(longest_s, left_s);

@@ -34,7 +34,7 @@ struct Progress {
     TrialId trial{};
     Work work = 0;
     std::optional<Work> target;
-    // The latest. If it is NaN and `reported` is set, NaN was reported.
+    // The latest value; NaN if nothing was reported (`reported` is false), or if NaN was reported.
     double value = std::numeric_limits<double>::quiet_NaN();
     bool reported = false;
     Time since{};
@@ -50,53 +50,55 @@ struct Progress {
   Time now{};
   Time created{};
   Time deadline = kNever;
-  bool ending = false;  // no new work, for the reason below
+  bool ending = false;  // no new trials are made; `reason` says why
   bool finished = false;
   std::string reason;
-  Duration elapsed{0};  // since it was made, until it finished
+  Duration elapsed{0};  // from when the study was made until now, or until it finished
   std::optional<Best> best;
-  std::vector<Running> running;  // in order of starting, kMaxRunningKept at most; counts has all
+  std::vector<Running> running;  // the first kMaxRunningKept running trials, in order of starting
   std::optional<double> trials_per_minute;
-  std::optional<std::int64_t> reports;       // so far; nothing for very large studies
-  std::optional<double> reports_per_second;  // filled in by a view, which sees several of these
-  std::optional<Duration> left;              // an estimate, at most until the deadline
-  bool left_is_deadline = false;             // the deadline comes first, or nothing else is known
+  std::optional<std::int64_t> reports;       // so far; not set for very large studies
+  std::optional<double> reports_per_second;  // set by a view, from several Progress in sequence
+  std::optional<Duration> left;              // estimated time until the end or the deadline
+  bool left_is_deadline = false;             // `left` is the time until the deadline
 
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
-  // Trials that have no more work to do for now: complete, stopped, failed or paused.
+  // Trials that have no work to do now: complete, stopped, failed or paused.
   int done() const;
-  // Trials that are still to be made, or were made and wait.
+  // Trials that are not made yet, or that are made and wait.
   int to_start() const;
 };
 
 constexpr std::size_t kMaxRunningKept = 64;
 
-// The cost is bounded, whatever the size of the study.
+// The progress of a study. Making it has a bounded cost, whatever the size of the study.
 Progress MakeProgress(const Study& study, Time now);
 Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now);
 
-// The live region: no line wider than `columns`, at most `rows` - 2 lines (one, if there are so few
-// rows), no control characters but colours. Without `utf8` all is ASCII.
+// The lines of the live region. No line is wider than `columns`. There are at most `rows` - 2
+// lines, but at least one. The only control characters are those for colours. Without `utf8` the
+// lines are ASCII.
 std::vector<std::string> RenderProgress(const Progress& progress, int columns, int rows,
                                         bool colour, bool utf8 = true);
 
-// The same on one line without an end, for logs: "14/24 trials (58%), 2 running, ...".
+// The same on one line without a line break, for logs: "14/24 trials (58%), 2 running, ...".
 std::string ProgressLine(const Progress& progress, bool utf8 = true);
 
-// "accuracy 0.8731 (trial 9, epoch 9)  lr=0.0123 width=64"; "" before there is one.
+// The best trial, as in "accuracy 0.8731 (trial 9, epoch 9)  lr=0.0123 width=64"; "" if there is
+// none yet.
 std::string BestLine(const Progress& progress, bool utf8 = true);
 
-// One JSON object on one line, without its end.
+// The progress as a JSON object on one line, without a line break.
 std::string ProgressJson(const Progress& progress);
 // {"event": "message", "time": ..., "message": ...}
 std::string MessageJson(std::string_view message, Time now);
 
-// Reads the JSON object of TrialInfo::params; what is not one gives nothing.
+// Reads the JSON object of TrialInfo::params. Empty if the text is not a JSON object.
 Params ParamsFromJson(std::string_view json);
 
-// Five significant digits; NaN and infinities in words.
+// A number with five significant digits; NaN and infinities in words.
 std::string FormatMetric(double value);
-// "lr=0.0123 width=64 act=relu", numbers of four significant digits.
+// Parameters as in "lr=0.0123 width=64 act=relu". Numbers have four significant digits.
 std::string FormatParams(const Params& params);
 
 }  // namespace sluice

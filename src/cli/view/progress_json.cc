@@ -13,7 +13,7 @@ std::string ParamsToJson(const Params& params) {
   return json.Take();
 }
 
-// A number, or null.
+// Adds a value, or null if there is none.
 template <typename T>
 void AddOrNull(JsonWriter& json, std::string_view name, const std::optional<T>& value) {
   if (value) {

@@ -60,7 +60,7 @@ Progress Fashion() {
   return progress;
 }
 
-// A text without its colours.
+// A text without the escape sequences of its colours.
 std::string Bare(std::string_view text) {
   std::string bare;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -361,7 +361,7 @@ TEST_F(StudyProgressTest, TheFirstReportsTellSomething) {
 }
 
 TEST_F(StudyProgressTest, ReckonsWithTheTimeTrialsTook) {
-  // Two at a time, each for 60 s: four have ended, two are half way, four are to come.
+  // Two trials run at a time, each for 60 s. Four have ended, two are half way, four are to come.
   AddComplete(4, seconds(60));
   AddRunning(seconds(30));
   AddRunning(seconds(30));
@@ -371,7 +371,8 @@ TEST_F(StudyProgressTest, ReckonsWithTheTimeTrialsTook) {
   EXPECT_EQ(progress.reports, 12);
 }
 
-// Its trials pause at each interval: how long they have run so far says nothing of their end.
+// The trials of a population pause at each interval. How long they have run so far does not show
+// when they will end.
 TEST_F(StudyProgressTest, APopulationGoesToItsFullBudget) {
   study_.trials_wanted = 4;
   study_.spec.stopper.name = "pbt";
@@ -384,7 +385,7 @@ TEST_F(StudyProgressTest, APopulationGoesToItsFullBudget) {
     paused.busy = seconds(15);
   }
   EXPECT_EQ(MakeProgress(study_, kNow).left, seconds(90)) << "120 units at 1.5 s, two at once";
-  Trial& replaced = Add(TrialState::kStopped);  // by a fork: its time was the price of progress
+  Trial& replaced = Add(TrialState::kStopped);  // by a fork: its time counts, its work does not
   replaced.work = 10;
   replaced.busy = seconds(60);
   EXPECT_EQ(MakeProgress(study_, kNow).left, seconds(180));

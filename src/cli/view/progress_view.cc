@@ -1,4 +1,4 @@
-// How progress looks: the live region, and the same in single lines.
+// Turns Progress into text: the live region, and single lines for logs.
 
 #include <fmt/format.h>
 
@@ -27,7 +27,7 @@ std::string RateText(double trials_per_minute) {
   return fmt::format("{:.1f} trials/min", trials_per_minute);
 }
 
-// What is still to come, or how it ended.
+// The time left, or why the study ends or has ended.
 std::string OutlookText(const Progress& progress, bool utf8) {
   if (progress.finished) return progress.reason.empty() ? "done" : progress.reason;
   if (progress.ending) return fmt::format("ending: {}", progress.reason);
@@ -66,14 +66,14 @@ std::string_view Escape(Style style) {
   return "";
 }
 
-// How a line is to be written.
+// What the terminal can show.
 struct Medium {
   int columns;
   bool colour;
   bool utf8;
 };
 
-// A line of differently coloured texts, cut where it is too wide.
+// A line of texts of different colours. It is cut if it is too wide for the terminal.
 class Line {
  public:
   explicit Line(Medium medium) : medium_(medium) {}
@@ -117,9 +117,9 @@ class Line {
   std::vector<Span> spans_;
 };
 
-constexpr int kNarrow = 50;  // no labels in a column of their own below this
+constexpr int kNarrow = 50;  // below this many columns, labels have no column of their own
 
-// Draws the parts of the region, one function a line.
+// Draws the lines of the region. Each kind of line has its own function.
 class Region {
  public:
   Region(const Progress& progress, Medium medium) : progress_(progress), medium_(medium) {
@@ -173,7 +173,7 @@ class Region {
     return line.Render();
   }
 
-  // Adds at most `rows` lines of running trials. The last may say how many more there are.
+  // Adds at most `rows` lines of running trials. The last line may say how many more trials run.
   void AddRunning(std::size_t rows, std::vector<std::string>& lines) const {
     const auto count = static_cast<std::size_t>(std::max(0, progress_.count(TrialState::kRunning)));
     std::size_t shown = std::min(progress_.running.size(), rows);
@@ -241,7 +241,7 @@ std::vector<std::string> RenderProgress(const Progress& progress, int columns, i
   const auto most = static_cast<std::size_t>(std::max(rows - 2, 1));
   std::vector<std::string> lines = {region.Bar(), region.Best(), region.Trials()};
   if (lines.size() > most) lines.resize(most);
-  // The line that counts the others is not among the ten.
+  // One more than kMostRunning, for the line that says how many more trials run.
   region.AddRunning(std::min(kMostRunning + 1, most - lines.size()), lines);
   return lines;
 }

@@ -8,10 +8,11 @@
 
 namespace sluice {
 
-// Reports a second over the last half minute.
+// Measures the reports per second over the last half minute.
 class ReportRate {
  public:
-  // Takes how many reports there are by now; nothing if that is not known.
+  // Takes the number of reports so far, if it is known. Returns the rate, or nothing if the rate
+  // cannot be told yet.
   std::optional<double> Add(Time now, std::optional<std::int64_t> reports);
 
  private:

@@ -4,7 +4,7 @@
 
 namespace sluice {
 
-// Blocks signals on this thread until destroyed.
+// Blocks signals on this thread until it is destroyed.
 class SignalsBlocked {
  public:
   explicit SignalsBlocked(const sigset_t& signals) {

@@ -8,10 +8,11 @@
 
 namespace sluice {
 
-// Nanoseconds of a clock that never goes back: a stopwatch for simulations.
+// Nanoseconds of a clock that never goes back. Simulations measure decision times with it.
 std::int64_t StopwatchNs();
 
-// A line on a terminal about a simulation that takes long, and gone when it is done.
+// A line on the terminal that shows how far a simulation is. It appears after a second, and is
+// removed at the end.
 class SimulationProgressLine {
  public:
   SimulationProgressLine();

@@ -7,17 +7,18 @@
 
 namespace sluice {
 
-// Where text goes that people read.
+// What standard output can show to a reader.
 struct Terminal {
-  int columns = 0;  // 0: no terminal, lines may be as long as they like
+  int columns = 0;  // 0: not a terminal; lines may have any length
   bool colour = false;
 };
 
-// What standard output is. Colours only on a terminal, and not with NO_COLOR or TERM=dumb.
+// Inspects standard output. It has colours only if it is a terminal, NO_COLOR is not set, and TERM
+// is not "dumb".
 Terminal LookAtTerminal();
 
-// Whether texts are read as UTF-8: of LC_ALL, LC_CTYPE and LANG, the first that is set decides, as
-// for the C library.
+// Whether the terminal reads text as UTF-8. As in the C library, the first variable of LC_ALL,
+// LC_CTYPE and LANG that is set decides.
 bool LocaleIsUtf8();
 
 enum class Ink { kPlain, kBold, kDim, kRed, kGreen, kYellow, kBlue };

@@ -9,15 +9,17 @@
 
 namespace sluice {
 
-// A view of a study, fed by the engine (Tick) or from the store (Show).
+// A view of a study. The process that runs the study calls Tick with the engine's state. A process
+// that reads the store calls Show.
 class View : public Watcher {
  public:
   void Tick(const Study& study, Time now) final;
+  // `latest` is from LatestTrials, or empty if WantsTrials returns false.
   void Show(Progress progress, std::vector<TrialSummary> latest);
 
-  // Whether Show should come with the latest trials.
+  // Whether Show needs the latest trials.
   virtual bool WantsTrials(const Progress&) const { return false; }
-  // Shows the last state for good. Only Say may follow.
+  // Shows the last state, which then stays on the terminal. Only Say may be called after it.
   virtual void Finish() = 0;
 
  private:

@@ -9,19 +9,19 @@
 namespace sluice {
 
 enum class ViewMode {
-  kLive,   // a region redrawn in place, on a terminal
-  kPlain,  // a line for what is noteworthy, and one every 30 seconds; no escapes
+  kLive,   // a region of the terminal that is redrawn in place
+  kPlain,  // a line for each trial that ends, each new best value, and every 30 seconds
   kQuiet,  // nothing
-  kJson,   // an object a line: at most one a second, and one at the end
+  kJson,   // one JSON object per line: at most one per second, and one at the end
 };
 
-// Live where standard output is a terminal that can do it, else plain.
+// Without a flag: live if standard output is a terminal that can redraw lines, else plain.
 ViewMode ChooseViewMode(bool quiet, bool plain, bool json);
 
-// Shows a study while this process runs it. Destroying the view shows the last state. Writing
-// happens on a thread of its own, so that a terminal that is held (Ctrl-S, a slow line) does not
-// hold the study. The terminal is left as it was found at any moment, even if the process is
-// killed. `output` stays open.
+// Makes a view that writes to `output`. Destroying the view shows the last state. Writing happens
+// on a thread of its own, so a terminal that is stopped (Ctrl-S) or slow does not delay the study.
+// The view never leaves the terminal in a changed mode, even if the process is killed. `output`
+// stays open.
 std::unique_ptr<View> MakeView(ViewMode mode, int output = STDOUT_FILENO);
 
 }  // namespace sluice

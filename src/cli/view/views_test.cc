@@ -39,7 +39,7 @@ struct Ends {
     if (writer >= 0) close(writer);
   }
 
-  // What has been written, once nothing more comes for a moment.
+  // Reads until nothing more arrives for a moment.
   std::string Read() const {
     std::string text;
     std::array<char, 4096> buffer{};
@@ -66,8 +66,8 @@ void OpenTerminal(Ends& ends, int columns) {
   ASSERT_EQ(openpty(&ends.reader, &ends.writer, nullptr, nullptr, &size), 0);
 }
 
-// What a terminal of endless height shows after the text; knows the sequences a view may use, and
-// '?' marks others.
+// The lines that a terminal of endless height shows after the text was written to it. Handles the
+// escape sequences that a view may use; for any other sequence, the line gets a '?'.
 std::vector<std::string> Screen(const std::string& text) {
   std::vector<std::string> lines(1);
   std::size_t row = 0;
@@ -261,7 +261,7 @@ TEST_F(ViewsTest, ATerminalThatIsHeldHoldsNothingUp) {
   auto view = MakeView(ViewMode::kLive, ends.writer);
   for (int i = 0; i < 200; ++i) view->Tick(study_, now_ + i * seconds(1));
   for (int i = 0; i < 200; ++i) view->Say("a line that is not read for now");
-  // Only now the pipe is read: nothing of what was said is lost, and few frames were made.
+  // The pipe is read only now: no message is lost, and few frames were drawn.
   std::atomic<bool> ended = false;
   std::thread end([&] {
     view.reset();

@@ -22,7 +22,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-// Reads the study and shows it as it stands.
+// Reads the study from the store and shows its present state.
 Result<StudyInfo> ShowStored(Reader& reader, const std::string& name, View& view) {
   SLUICE_ASSIGN(StudyInfo study, reader.FindStudy(name));
   SLUICE_ASSIGN(Progress progress, MakeProgress(reader, study, WallNow()));
@@ -34,7 +34,7 @@ Result<StudyInfo> ShowStored(Reader& reader, const std::string& name, View& view
   return study;
 }
 
-// Waits for a signal of the set, which is blocked; false if none came in time.
+// Waits for one of the signals, which are blocked. Returns false if none arrives in time.
 bool SignalWithin(const sigset_t& signals, milliseconds time) {
   const struct timespec limit{.tv_sec = 0, .tv_nsec = time.count() * 1'000'000};
   return sigtimedwait(&signals, nullptr, &limit) > 0;
@@ -46,7 +46,8 @@ Status WatchUntilOver(Reader& reader, const StorePaths& paths, const std::string
   std::optional<std::int64_t> seen;
   Time shown{};
   while (true) {
-    // Looked up before the store is read: a controller that ends in between has recorded how.
+    // The lock is looked at before the store is read. If the lock is free, the controller has ended
+    // and has already recorded how.
     const bool alive = FindLockHolder(paths).pid != 0;
     SLUICE_ASSIGN(const std::int64_t version, reader.Version());
     if (seen != version || !alive || WallNow() - shown >= seconds(1)) {

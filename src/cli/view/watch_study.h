@@ -8,9 +8,9 @@
 
 namespace sluice {
 
-// Shows a study that another process runs, until the study is finished, no process runs it any
-// more, or the user presses Ctrl-C. All three are success. Without a name, shows the study changed
-// last.
+// Shows a study that another process runs. Returns when the study has finished, when no process
+// runs it any more, or when the user presses Ctrl-C; none of the three is a failure. If `study` is
+// "", shows the study that was changed last.
 Status WatchStudy(const StorePaths& paths, const std::string& study, ViewMode mode);
 
 }  // namespace sluice
