@@ -34,8 +34,9 @@ struct Quota {
 };
 
 // Marks, split into a top (the best of them, as many as the quota says) and a rest. Marks are only
-// added, and the split only moves up by one. So two heaps that touch at the split suffice: O(log n)
-// and 16 bytes for a mark, where an ordered tree would take 64.
+// added, and a new mark moves the split up by one or not at all. So two heaps, one on each side of
+// the split, are enough. A mark costs O(log n) and 16 bytes, and in an ordered tree it would take
+// 64 bytes.
 class Ranking {
  public:
   explicit Ranking(const Quota& quota) : quota_(quota) {}

@@ -68,7 +68,7 @@ Population::Settled Population::Close() {
 
 void Population::Release(TrialId trial) {
   Place& place = At(trial);
-  SLUICE_CHECK(place.phase == Phase::kReady, "a trial that is told to go on was to go on");
+  SLUICE_CHECK(place.phase == Phase::kReady, "only a ready trial is released");
   place.phase = Phase::kRunning;
 }
 
