@@ -93,7 +93,7 @@ struct StopperSpec {
   Work min_budget = 1;
   Work max_budget = kNoLimit;  // full budget
   std::int64_t eta = 3;        // reduction factor
-  double percentile = 50;      // the best part of the trials, in per cent; at most three decimals
+  double percentile = 50;      // per cent of trials that may go on; at most three decimals
   std::int64_t startup = 5;    // median, percentile: how many trials must be complete first
   // median, percentile: how many complete trials must have a value at the same work.
   std::int64_t min_trials = 1;
