@@ -63,7 +63,8 @@ inline bool Fits(const Amounts& takes, const Amounts& room) {
          fits(takes.cpus, room.cpus);
 }
 
-// How often `takes` fits into `room`, at most `most` times. It may be below 0 if free amounts are.
+// How often `takes` fits into `room`, at most `most` times. The result may be below 0 if a free
+// amount is.
 inline std::int64_t HowOftenFits(const Amounts& takes, const Amounts& room, std::int64_t most) {
   for (const Resource resource : kResources)
     if (takes.*resource > 0) most = std::min(most, room.*resource / takes.*resource);

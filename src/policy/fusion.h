@@ -21,8 +21,8 @@ class Fusion {
   // there are any, it comes from a table (HydroFusion) on devices. On cores, each trial then counts
   // as fast as a trial alone.
   double Throughput(int trials) const;
-  // The number of trials above which doubling it brings less than a tenth more throughput; at most
-  // MostFused.
+  // The largest number of trials worth fusing: twice as many trials bring less than a tenth more
+  // throughput. At most MostFused.
   int knee() const { return knee_; }
   // The speed of a program with this many trials on this device, as a fraction of its speed on a
   // device of the same kind that is not lent. It comes from measurements. Before there are any, it

@@ -72,7 +72,7 @@ class Places {
   }
 
   Cluster& free_;
-  Cluster held_;  // what trials hold now, and what new ones are to hold
+  Cluster held_;  // what trials hold now, and what new trials are to hold
   const SpeedModel* speeds_;
   std::map<std::string_view, std::vector<NodeId>> orders_;  // by shape
   std::vector<Placement> placements_;

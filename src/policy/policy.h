@@ -66,7 +66,7 @@ struct StudyView {
   Duration leaving{0};          // the longest that a launch takes to save and leave
   bool leaving_known = false;   // whether it was measured
   int running = 0;
-  int ending = 0;     // running trials that are leaving for good or to pause; not items
+  int ending = 0;     // running trials that leave for good or pause; not among the items
   int waiting = 0;    // items below that do not run yet
   int coming = 0;     // proposals on their way
   int paused = 0;     // paused trials; some of them may go on

@@ -80,8 +80,8 @@ constexpr std::size_t kTriedInASlot = 4;
 // slots. After a number, the next one considered is larger by 1 / kPartOfCount of it. A guess: not
 // measured.
 constexpr std::size_t kPartOfCount = 4;
-// The least seconds left that something is divided by. In less time than this no trial could start
-// and report, so no plan changes anything.
+// Where something is divided by the seconds left, fewer seconds count as this. In so short a time
+// no trial could start and report, so no plan changes anything.
 constexpr double kLeastLeftSeconds = 1e-3;
 constexpr double kLeastPricedSeconds = 1;
 

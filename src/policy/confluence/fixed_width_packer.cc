@@ -8,11 +8,11 @@
 
 // Worth. Each device is filled with the set of trials that is worth most. The worth of a trial is a
 // product. The first factor is the largest fraction that the trial takes of any resource of the
-// device. The second factor is one plus the trial's time left, as a fraction of the time left of
-// the longest trial. So it lies between 1 and 2. The rules below may raise it to at most 5. Thus
-// full devices come first. Of sets that fill a device equally well, the set with the longest trials
-// runs, because these would otherwise be left over at the end. A trial that takes much memory and
-// little else counts by its memory, so it is not passed over for ever.
+// device. The second factor is 1 + the trial's time left / the time left of the longest trial, so
+// it is between 1 and 2. The rules below may raise it to at most 5. Thus full devices come first.
+// Of sets that fill a device equally well, the set with the longest trials runs, because these
+// would otherwise be left over at the end. A trial that takes much memory and little else counts by
+// its memory, so it is not passed over for ever.
 //
 // Trials that pack badly with their like. Two trials of 0.4 leave a fifth of a device free, and a
 // trial of 0.51 leaves nearly half. Such trials count as if they had more work left. The addition
@@ -25,17 +25,17 @@
 //
 // Trials to come. The set is chosen among trials that wait and trials that are about to be
 // proposed. A device waits until its whole set is there. Otherwise, since proposals come one by
-// one, the first trial to arrive would take the place of another.
+// one, the first trial to arrive would take the place of another trial of the set.
 //
 // Several kinds of devices. Each kind is for the trials that it suits. An example: most trials take
-// a third as much of a device of kind A as of one of kind B. A trial that takes half as much is
-// then better left to B. So the worth of a trial is multiplied by a factor: 1 on the kind that
-// suits it best, and less on others. The factor is squared, for two reasons: on a device of the
-// wrong kind a trial wastes room, and other trials that would use that room well cannot have it. Of
-// five powers tried on the mixed clusters of HyperSack's search spaces, the square was best. The
-// worth is lowered in the same way on a kind where the trial is so slow that all other work would
-// end before it. The linear program of the lower bound (policy/solve/packing_bound.h) would choose
-// nearly the same kinds, but this rule does not have to solve a program.
+// a third as much of a device of kind A as of one of kind B. A trial that takes half as much of A
+// as of B is then better placed on B. So the worth of a trial is multiplied by a factor: 1 on the
+// kind that suits it best, and less on others. The factor is squared, for two reasons: on a device
+// of the wrong kind a trial wastes room, and other trials that would use that room well cannot have
+// it. Of five powers tried on the mixed clusters of HyperSack's search spaces, the square was best.
+// The worth is lowered in the same way on a kind where the trial is so slow that all other work
+// would end before it. The linear program of the lower bound (policy/solve/packing_bound.h) would
+// choose nearly the same kinds, but this rule does not have to solve a program.
 //
 // Room for all. Neighbours slow each other down. So if there is room for all trials at the same
 // time, none of the rules above is used. Each trial then goes to the fastest kind of device with
@@ -63,12 +63,13 @@
 // free is kept for the late trial. A part of one device is idle until the next report. That is
 // little, compared with nearly all devices being idle at the end.
 //
-// Cost: a search among sets, for each device with room or with a trial that has just reported. The
-// search is cut off where the free share cannot be worth enough. Alternatives: HyperSack's
-// heuristics place trial after trial, and leave gaps in whatever order they do it. Its integer
-// program fills devices better but does not look ahead. A simulation of many orders takes as many
-// times as long. FindBestPattern answers the same question if all copies of an item are worth the
-// same. It begins with a linear program, which is too slow for every report.
+// Cost: a search among sets, for each device with room or with a trial that has just reported. A
+// branch of the search is cut off if the free share cannot be worth enough to make the best set.
+// Alternatives: HyperSack's heuristics place trial after trial, and leave gaps in whatever order
+// they do it. Its integer program fills devices better but does not look ahead. A simulation of
+// many orders takes as many times as long. FindBestPattern answers the same question if all copies
+// of an item are worth the same. It begins with a linear program, which is too slow for every
+// report.
 
 namespace sluice {
 namespace {
@@ -97,7 +98,7 @@ constexpr std::size_t kMostLate = 32;
 // The weight of free share when a device is chosen to be cleared. The next plan finds more of that
 // device free. With any weight above 1, it chooses the same device again.
 constexpr Milli kFreeCounts = 2;
-// The least time for all work that something is divided by.
+// Where something is divided by the time for all work, a shorter time counts as this.
 constexpr double kLeastHorizonSeconds = 1;
 
 // What a running trial holds of its one device, or of its node's cores.
@@ -187,9 +188,8 @@ void FixedWidthPacker::Start(Class& trials, Grant grant, Plan& plan) {
 // Starts trials that need several devices. The first call comes before trials of one device fill
 // the devices one by one. In the first call a trial of several devices waits if a trial of one
 // device has more time left. In a study that ends once a trial is good enough, it waits instead if
-// a trial of one device has less time left, and that trial is of another such study. The other
-// study then ends sooner, and its own study no later. In the second call, which comes last, no
-// trial waits.
+// another such study has a trial of one device with less time left. The other study then ends
+// sooner, and its own study no later. In the second call, which comes last, no trial waits.
 void FixedWidthPacker::StartWide(Plan& plan, bool first) {
   double longest_s = 0;
   double shortest_s = kEndless;  // of studies that end once a trial is good enough
@@ -327,9 +327,9 @@ bool FixedWidthPacker::MakesWay(const Runner& runner, double late_s) const {
 
 // The device to clear for a late trial. The trial must fit there once other trials have made room.
 // Of such devices, the one with the highest product is chosen. The first factor is the trial's
-// speed there. The second is the share of the device that is free, that trials are leaving, or that
-// trials hold which have just reported. The share that is free or being left counts more
-// (kFreeCounts). Null if there is no such device.
+// speed there. The second is the share of the device that is free, is being left, or is held by
+// trials that have just reported. The share that is free or being left counts more (kFreeCounts).
+// Null if there is no such device.
 FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double left_s) {
   Spot* best = nullptr;
   double most = 0;

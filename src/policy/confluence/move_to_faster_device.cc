@@ -41,7 +41,7 @@ void MoveToFasterDevices(const Cluster& cluster, const WorkView& work, Time now,
   std::map<TrialKey, Placement*> placed;
   for (Placement& placement : plan.placements) placed[placement.trial] = &placement;
   std::vector<const WorkItem*> staying;   // running trials that would go on where they are
-  std::vector<const WorkItem*> unlisted;  // those of them that the plan does not list
+  std::vector<const WorkItem*> unlisted;  // the staying trials that the plan does not list
   for (const WorkItem& item : work.items) {
     if (!item.running || item.leaving) continue;
     const auto found = placed.find(item.trial);

@@ -33,7 +33,7 @@ struct Bundle {
   int size = 0;
   int most = 0;        // the most trials that it takes in this plan
   int full = 0;        // the same, if trials were not spread evenly
-  int capacity = 0;    // the most trials that its process takes; 0: not said yet
+  int capacity = 0;    // the most trials that its process takes; 0: not known
   bool begun = false;  // whether a member has reported
   bool lent = false;
   std::set<std::string_view> shapes = {};  // of its members
@@ -109,7 +109,7 @@ class HydroStudyPlan {
   }
 
  private:
-  // Trials. Stands for no limit: more than any cluster holds, and far from what an int can hold.
+  // In trials. Stands for no limit: more than any cluster runs, and far below what an int can hold.
   static constexpr int kMany = 1 << 20;
 
   // Starts trials unfused, by first fit.

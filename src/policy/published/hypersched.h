@@ -9,8 +9,8 @@ namespace sluice {
 // Admission: a trial starts, or is resumed, only if the time left until the deadline is more than
 // min(eta * t_far, e1 * R). e1 is the time of one unit of work on one device. t_far is e1 times the
 // units of work that the furthest trial has done. R is the full budget in units. All trials are
-// admitted while nothing is measured. They are also admitted while no trial of the study runs, or
-// waits to resume after it was moved. The test is made again for each plan, so that no trial is
+// admitted while nothing is measured. They are also admitted while no trial of the study runs and
+// none waits to resume after a move. The test is made again for each plan, so that no trial is
 // rejected for ever.
 //
 // Reallocation: each trial that runs gets one device. The devices left over are dealt out in

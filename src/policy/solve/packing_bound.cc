@@ -20,12 +20,12 @@
 //
 // Aggregating devices into kinds and jobs into classes does not weaken the bound. Consider the
 // detailed program, with a variable for each job and device. Both programs have solutions for the
-// same T. From a detailed solution, sum up the variables over the jobs of a class and the devices
-// of a kind. The sums keep to the limits here, because these are the sums of the detailed limits.
-// From a solution here, divide each x(c, k) into equal parts, one for each job of c and device of
-// k. The parts keep to the detailed limits. Processors are counted for all nodes together. If the
-// nodes are identical, this makes no difference either, by the same argument. If they differ, the
-// bound is weaker, but never wrong.
+// same values of T. From a detailed solution, sum up the variables over the jobs of a class and the
+// devices of a kind. The sums keep to the limits here, because these are the sums of the detailed
+// limits. From a solution here, divide each x(c, k) into equal parts, one for each job of c and
+// device of k. The parts keep to the detailed limits. Processors are counted for all nodes
+// together. If the nodes are identical, this makes no difference either, by the same argument. If
+// they differ, the bound is weaker, but never wrong.
 //
 // The number of rows grows only with kinds and classes, so the simplex algorithm takes well under a
 // millisecond.

@@ -207,7 +207,7 @@ Status Bracket::Rebuild() {
     if (waits != (member.phase == Phase::kPaused)) return UnreadableState("a bracket");
     if (member.phase == Phase::kReady && member.level == 0) return UnreadableState("a bracket");
   }
-  // The saved state let a trial go on that has lost.
+  // In the saved state, a trial that has lost was still going on.
   if (over_ != over) return UnreadableState("a bracket");
   return {};
 }

@@ -24,7 +24,8 @@ struct Mark {
 bool Better(const Mark& a, const Mark& b);
 
 // How many of n marks are the top: floor((share * n + plus) / whole), at least `least`, at most n.
-// With 0 <= share <= whole and 0 <= plus <= whole, one mark more raises this by one or not at all.
+// With 0 <= share <= whole and 0 <= plus <= whole, one more mark raises the result by one or not at
+// all.
 struct Quota {
   std::int64_t share = 1;
   std::int64_t whole = 1;

@@ -21,7 +21,7 @@ class Asha final : public Stopper {
   explicit Asha(const StopperSpec& spec) : book_(spec, /*least_top=*/1) {}
 
   Work Admit(TrialId trial) override { return book_.Admit(trial); }
-  // Nothing for a trial that was stopped or has ended.
+  // Returns no ruling if the trial was stopped or has ended.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override { return std::nullopt; }

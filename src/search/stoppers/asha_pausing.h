@@ -22,8 +22,8 @@ class AshaPausing final : public Stopper {
   explicit AshaPausing(const StopperSpec& spec);
 
   Work Admit(TrialId trial) override;
-  // Nothing for a trial that was stopped or has ended. A paused trial may still report. The ruling
-  // is then kPause again, or kGoOn if the trial is no longer worse at any rung.
+  // Returns no ruling if the trial was stopped or has ended. A paused trial may still report. The
+  // ruling is then kPause again, or kGoOn if the trial is no longer worse at any rung.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override;

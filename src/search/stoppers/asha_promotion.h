@@ -21,9 +21,9 @@ class AshaPromotion final : public Stopper {
   explicit AshaPromotion(const StopperSpec& spec);
 
   Work Admit(TrialId trial) override { return book_.Admit(trial); }
-  // Nothing for a trial that was stopped or has ended. A paused trial may still report, because a
-  // report was on its way or its program does not speak the protocol. The ruling is kPause again,
-  // unless the report reaches further rungs.
+  // Returns no ruling if the trial was stopped or has ended. A paused trial may still report,
+  // because a report was on its way or its program does not speak the protocol. The ruling is
+  // kPause again, unless the report reaches further rungs.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override;

@@ -27,8 +27,8 @@ class Halving final : public Stopper {
   explicit Halving(const StopperSpec& spec) : spec_(spec), plans_(PlanBrackets(spec)) {}
 
   Work Admit(TrialId trial) override;
-  // Nothing for a trial that was stopped or has ended. A paused trial may still report. The ruling
-  // is then kPause again, unless the trial may go on by now.
+  // Returns no ruling if the trial was stopped or has ended. A paused trial may still report. The
+  // ruling is then kPause again, unless the trial may go on by now.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::vector<Ruling> Closed() override;

@@ -25,8 +25,8 @@ class Pbt final : public Stopper {
 
   Work Admit(TrialId trial) override;
   void AdmitFork(TrialId trial, TrialId replaced) override;
-  // Nothing for a trial that lost its place or has ended. A paused trial may still report. The
-  // ruling is then kPause again, unless the trial may go on by now.
+  // Returns no ruling if the trial lost its place or has ended. A paused trial may still report.
+  // The ruling is then kPause again, unless the trial may go on by now.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::vector<Ruling> Closed() override;

@@ -27,7 +27,7 @@ class PbtAsync final : public Stopper {
 
   Work Admit(TrialId trial) override;
   void AdmitFork(TrialId trial, TrialId replaced) override;
-  // Nothing for a trial that lost its place or has ended.
+  // Returns no ruling if the trial lost its place or has ended.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override { return std::nullopt; }
