@@ -66,7 +66,7 @@ constexpr PolicyTraits kPolicies[] = {
     },
     {
         .name = "hypersack-ff",
-        .what = "packs light trials onto shared GPUs by every resource they take: first fit",
+        .what = "packs light trials onto shared GPUs by every resource they need: first fit",
         .needs = {.memory = true},
         .inputs = {.running = false, .speeds = true},
         .can = {.packs = Packing::kAlways},
