@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kUnreadable = "a snapshot's cluster does not read back";
 
-// The fields that Save and Load share. One that is missing here does not compile.
+// The fields that Save and Load share. A field that is missing here is a compile error.
 template <typename SomeDevice, typename Visit>
 void ForEachDeviceField(SomeDevice& d, Visit&& visit) {
   VisitFields<kFieldsOf<Device>>(visit, d.uuid, d.kind, d.memory_bytes, d.open);
@@ -144,7 +144,7 @@ bool Cluster::TryRelease(const Grant& grant) {
       grant.gpu_share < 0 || grant.bandwidth < 0 || grant.memory_bytes < 0 ||
       grant.program_bytes < 0)
     return false;
-  bool last = true;  // the last of its bundle, or in no bundle
+  bool last = true;  // the last trial of its bundle, or a trial in no bundle
   if (IsSet(grant.bundle)) {
     const auto bundle = bundles_.find(grant.bundle);
     if (bundle == bundles_.end()) return false;
@@ -205,7 +205,8 @@ Status Cluster::Load(StateReader& reader) {
   const auto get = [&reader](auto& value) { reader.Get(value); };
   std::vector<Node> nodes;
   used_.clear();
-  // Node by node, while there is something to read: a count alone must not allocate memory.
+  // Nodes are added one by one while there is something to read: a damaged count alone must not
+  // allocate memory.
   for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
     Node& node = nodes.emplace_back();
     Usage& used = used_.emplace_back();

@@ -42,9 +42,9 @@ struct Node {
 // The most processes that one device can serve at once: the limit of MPS clients.
 constexpr int kMostClients = 48;
 
-// What one launch holds. The trials of a bundle run in one program, on its cores and its part of
-// the devices. Each trial has memory of its own. The program's memory (`program_bytes`) is taken
-// once for the bundle.
+// What one launch holds. The trials of a bundle run in one program, and share the program's cores
+// and its part of the devices. Each trial has memory of its own. The program's memory
+// (`program_bytes`) is taken once for the bundle.
 struct Grant {
   NodeId node{};
   Milli cpus = 0;
@@ -66,11 +66,12 @@ struct DeviceUse {
   friend bool operator==(const DeviceUse&, const DeviceUse&) = default;
 };
 
-// Nodes and what is free on them. NodeId counts from 1 in order of joining. Cheap to copy.
+// Nodes and what is free on them. NodeId counts from 1 in the order of joining. Cheap to copy.
 class Cluster {
  public:
   NodeId Join(Node node);
-  // A node that came back, perhaps with other devices. What was granted on it stays granted.
+  // Replaces a node that came back, perhaps with other devices. What was granted on it stays
+  // granted.
   void Change(NodeId id, Node node);
   // Replaces all nodes, in the order of their ids. Known nodes beyond the end of the list go down.
   void SetNodes(const std::vector<Node>& nodes);
@@ -93,8 +94,8 @@ class Cluster {
   // smaller (Change), or if more was measured than was granted (TakeAsMeasured).
   bool Fits(const Grant& grant) const;
   void Take(const Grant& grant);
-  // The same for a launch that runs already, and was measured to take this: it may exceed what the
-  // node offers.
+  // Takes what a running launch was measured to take. Unlike Take, it does not check that the grant
+  // fits.
   void TakeAsMeasured(const Grant& grant);
   void Release(const Grant& grant);
   // Returns false if not all of the grant was held. The cluster is then unusable.
@@ -117,17 +118,17 @@ class Cluster {
   bool HasRoom(const Grant& grant, DeviceId device) const;
 
   // Shared with copies and never changed in place. Planners copy a cluster to try out grants, and
-  // nodes are many strings that rarely change.
+  // nodes consist of many strings that rarely change.
   std::shared_ptr<const std::vector<Node>> nodes_ = std::make_shared<const std::vector<Node>>();
   std::vector<Usage> used_;
   std::map<BundleId, int> bundles_;  // the number of trials that hold each
 };
 
 // First fit on devices that are not lent. Takes the first node with enough free cores and free
-// devices, and there the devices in the order of their ids. A share goes to the fullest device it
-// fits on, so that empty devices stay whole. Memory and bandwidth that the demand names must be
-// free too. With an `order`, only its nodes are tried, in that order. A grant with node 0 means
-// that nothing fits.
+// devices, and there the devices in the order of their ids. A share goes to the fullest device on
+// which it fits, so that empty devices stay whole. Memory and bandwidth that the demand names must
+// be free too. With an `order`, only its nodes are tried, in that order. Returns a grant with node
+// 0 if nothing fits.
 Grant FirstFit(const Cluster& cluster, const Demand& demand, std::span<const NodeId> order = {});
 
 // Whether the demand would fit on devices that are not lent if nothing else ran.

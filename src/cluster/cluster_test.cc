@@ -62,7 +62,7 @@ TEST(ClusterTest, ANodeThatIsDownOffersNothingAndKeepsItsBooks) {
   EXPECT_FALSE(IsSet(FirstFit(cluster, one).node));
   EXPECT_FALSE(FitsEmpty(cluster, one));
   cluster.SetNodes({NodeOf(2000, 2)});
-  EXPECT_THAT(MustFit(cluster, one).devices, ElementsAre(DeviceId(1)));  // the other is taken still
+  EXPECT_THAT(MustFit(cluster, one).devices, ElementsAre(DeviceId(1)));  // 0 is still taken
   cluster.Release(first);
   EXPECT_EQ(cluster.FreeCpus(kFirst), 1000);
 }
@@ -74,7 +74,7 @@ TEST(ClusterTest, SharesGoToTheFullestDeviceSoThatWholeOnesStayWhole) {
   EXPECT_THAT(MustFit(cluster, share(500)).devices, ElementsAre(DeviceId(0)));
   EXPECT_THAT(MustFit(cluster, share(700)).devices, ElementsAre(DeviceId(1)));
   EXPECT_THAT(MustFit(cluster, share(300)).devices,
-              ElementsAre(DeviceId(1)));  // 300 left there, 500 on the other
+              ElementsAre(DeviceId(1)));  // 300 are left there, 500 on device 0
   EXPECT_THAT(MustFit(cluster, share(500)).devices, ElementsAre(DeviceId(0)));
   EXPECT_THAT(MustFit(cluster, share(1000)).devices, ElementsAre(DeviceId(2)));
   EXPECT_FALSE(IsSet(FirstFit(cluster, share(1)).node));
@@ -86,7 +86,7 @@ TEST(ClusterTest, WholeDevicesAreWholeAndOfOneNode) {
   cluster.Join(NodeOf(1000, 4));
   MustFit(cluster, {.cpus = 100, .gpus = 1});
   const Grant two = MustFit(cluster, {.cpus = 100, .gpus = 2000});
-  EXPECT_EQ(two.node, NodeId(2));  // of the first node only one is whole
+  EXPECT_EQ(two.node, NodeId(2));  // on the first node only one device is whole
   EXPECT_THAT(two.devices, ElementsAre(DeviceId(0), DeviceId(1)));
   EXPECT_EQ(two.gpu_share, kWhole);
   EXPECT_THAT(MustFit(cluster, {.cpus = 100, .gpus = 1000}).devices, ElementsAre(DeviceId(1)));

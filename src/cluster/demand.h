@@ -19,7 +19,7 @@ struct DeviceNeed {
   friend bool operator==(const DeviceNeed&, const DeviceNeed&) = default;
 };
 
-// Such a need, measured on one kind of device.
+// What a trial was measured to take of one kind of device.
 struct KindNeed {
   std::string kind;
   DeviceNeed need;

@@ -11,14 +11,14 @@ namespace sluice {
 namespace {
 
 constexpr Milli kMostNeighbours = 1000 * kWhole;
-constexpr double kMemory = 64;        // measurements a situation averages over
-constexpr double kLargestMean = 100;  // of the logarithm of a speed: e^100 is beyond all
+constexpr double kMemory = 64;        // a situation's mean is over about this many measurements
+constexpr double kLargestMean = 100;  // of the logarithm of a speed: no speed is near e^100
 // Variances of the logarithm of a speed.
 constexpr double kOwnVariance = 0.01;        // of a single measurement, before there are several
-constexpr double kKindVariance = 0.04;       // error of the tables for another kind,
-constexpr double kDoublingVariance = 0.01;   // for twice the width or the fusion,
-constexpr double kNeighbourVariance = 0.04;  // for a whole device's worth of neighbours,
-constexpr double kUnknownVariance = 4;       // and for a shape without measurements
+constexpr double kKindVariance = 0.04;       // error of the tables for another kind of device
+constexpr double kDoublingVariance = 0.01;   // error for twice the width or twice the fused trials
+constexpr double kNeighbourVariance = 0.04;  // error for neighbours that hold a whole device
+constexpr double kUnknownVariance = 4;       // of a shape without measurements
 
 // Rounds neighbours to quarters of a device: finer differences cannot be measured.
 SpeedSituation Rounded(SpeedSituation situation) {
@@ -67,7 +67,7 @@ std::strong_ordering CompareKinds(const SpeedSituation& a, const SpeedSituation&
 std::string_view StudyOfShape(std::string_view shape) { return shape.substr(0, shape.find(' ')); }
 
 SpeedSituation Sane(SpeedSituation situation) {
-  TakeOffSuffix(situation);  // no two situations are saved under one name
+  TakeOffSuffix(situation);  // so that no two situations are saved under one name
   situation.width = std::max<Milli>(situation.width, 1);
   situation.fused = std::max(situation.fused, 1);
   situation.neighbours = std::clamp<Milli>(situation.neighbours, 0, kMostNeighbours);
@@ -90,11 +90,11 @@ void SpeedSituation::SetDevice(const Device& device) {
 double SpeedModel::Prior(const SpeedSituation& situation) const {
   const double width = static_cast<double>(situation.width) / kWhole;
   const double beside = static_cast<double>(situation.neighbours) / kWhole;
-  // A share below what the trial alone keeps busy caps its speed. A larger one changes nothing.
+  // A share below what the trial alone keeps busy caps its speed. A larger share changes nothing.
   const double wide =
       width < 1 ? std::min(1.0, width / std::max(priors_.busy, 1e-3)) : priors_.widths.At(width);
-  // The table of fusion is one of GPUs. On cores nothing is known, so that fused trials count as
-  // quick as alone.
+  // The table of fusion was measured on GPUs. On cores nothing is known, so a fused trial counts as
+  // fast as a trial alone.
   const double together =
       situation.kind.empty() ? situation.fused : priors_.fusion.At(situation.fused);
   return RelativeSpeed(situation.kind, "A100", priors_.busy) * wide * together / situation.fused /
@@ -149,7 +149,7 @@ SpeedEstimate SpeedModel::Ask(const SpeedSituation& asked) const {
     if (known == situation) estimate.count = belief.count;
     const double seen = std::min(static_cast<double>(belief.count), kMemory);
     // Noise cannot be estimated from one measurement, and hardly from two. So kOwnVariance counts
-    // as one more.
+    // as one more measurement.
     const double noise = (belief.variance * seen + kOwnVariance) / (seen + 1);
     const double certainty = 1 / (noise / seen + Distance(known, situation));
     precision += certainty;

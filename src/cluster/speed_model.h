@@ -16,11 +16,12 @@ namespace sluice {
 
 // The circumstances under which a trial runs. Every measurement of speed is tagged with them.
 struct SpeedSituation {
-  // Trials of one shape do the same work in one unit. It is the name of their study, followed by a
-  // blank and what sets the shape apart if the study has several (engine/parts/shape.h).
+  // Trials of one shape do the same work in one unit. A shape is the name of the trials' study. If
+  // the study has several shapes, a blank and what sets the shape apart follow
+  // (engine/parts/shape.h).
   std::string shape;
   std::string kind;      // of its devices
-  bool lent = false;     // they are lent; lent devices count as kinds of their own
+  bool lent = false;     // whether they are lent; lent devices count as kinds of their own
   Milli width = kWhole;  // devices, or a share of one
   int fused = 1;         // trials in its program, including itself
   Milli neighbours = 0;  // the largest share that other trials hold of any of its devices
@@ -34,11 +35,11 @@ struct SpeedSituation {
 
 // An estimate of a trial's speed.
 struct SpeedEstimate {
-  // Of one trial. If no trial of this shape was measured (`measured` is 0), it is relative to the
-  // trial alone on one A100.
+  // Of one trial. If no trial of this shape was measured (`measured` is 0), relative to the speed
+  // of the trial alone on one A100.
   double work_per_second = 0;
   // One standard deviation, as a factor: the true speed is likely between work_per_second / spread
-  // and work_per_second * spread. 1 is certainty.
+  // and work_per_second * spread. A spread of 1 is certainty.
   double spread = 1;
   std::int64_t count = 0;    // measurements under exactly these circumstances
   std::int64_t of_kind = 0;  // measurements of this shape on this kind
@@ -53,7 +54,8 @@ struct SpeedPriors {
   SpeedTable widths;                  // speed-up by width
   SpeedTable fusion = HydroFusion();  // throughput by the number of fused trials
   double busy = 1;                    // the part of an A100 that one trial alone keeps busy
-  double interference = 0;  // how much longer work takes beside neighbours that hold a whole device
+  // How much longer work takes beside neighbours that hold a whole device, as a fraction.
+  double interference = 0;
 };
 
 // Estimates "work per second of this shape, on this device kind, at this width, fused F-fold,
@@ -63,8 +65,8 @@ struct SpeedPriors {
 // The logarithm of a speed is modelled as a normal variable. Its mean in one situation is learned
 // directly. Measurements in other situations of the shape count too: they are scaled by the ratio
 // of the priors, and weigh less the more the situations differ. Everything known is weighted by its
-// precision. The model follows a change of speed (a device that is throttled): a situation averages
-// over roughly its last 64 measurements. Deterministic; not thread-safe.
+// precision. The model follows a change of speed (such as a device that is throttled): the mean of
+// a situation is over roughly its last 64 measurements. Deterministic; not thread-safe.
 class SpeedModel {
  public:
   explicit SpeedModel(SpeedPriors priors = {}) : priors_(std::move(priors)) {}
@@ -77,7 +79,8 @@ class SpeedModel {
   // The kind of device, not lent, on which this shape was measured most often; empty: on none.
   std::string_view MostMeasuredKind(std::string_view shape) const;
 
-  // The speed of a trial in this situation by the tables, relative to the trial alone on one A100.
+  // The speed of a trial in this situation by the tables, relative to the speed of the trial alone
+  // on one A100.
   double Prior(const SpeedSituation& situation) const;
 
   // The priors are not saved: they are given to the constructor.
@@ -87,7 +90,7 @@ class SpeedModel {
   void AddTo(Digest& digest) const;
 
  private:
-  // Of the logarithm of the speed.
+  // What is known of the logarithm of the speed in a situation.
   struct Belief {
     std::int64_t count = 0;
     double mean = 0;
@@ -96,7 +99,7 @@ class SpeedModel {
   };
   SpeedPriors priors_;
   using Beliefs = std::map<SpeedSituation, Belief>;
-  // The first that is not before the beliefs of this shape.
+  // Where the beliefs of this shape begin, or would begin if there were any.
   Beliefs::const_iterator FirstOf(std::string_view shape) const;
 
   Beliefs beliefs_;

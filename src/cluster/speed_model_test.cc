@@ -142,8 +142,8 @@ TEST(SpeedModelTest, SurvivesASnapshot) {
   }
 }
 
-// As snapshots were written when lent devices had no field of their own: with a suffix of the kind,
-// and in the order of the kinds with that suffix.
+// Snapshots are still written as before `lent` was a field: the kind of a lent device has a suffix,
+// and situations are in the order of the kinds with that suffix.
 TEST(SpeedModelTest, ASnapshotNamesLentDevicesByASuffixOfTheirKind) {
   SpeedModel model;
   for (const char* kind : {"A100", "A100 80GB", "A100X"}) {

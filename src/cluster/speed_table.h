@@ -9,9 +9,9 @@
 namespace sluice {
 
 // Speed-up as a function of x, which is a number of devices or of fused trials: a curve through
-// measured points, linear between them. Below the first point it is in proportion (half a device
-// gives half the speed). Beyond the last point it stays constant: nothing is claimed that was not
-// measured.
+// measured points, linear between them. Below the first point the speed-up is in proportion to x
+// (half a device gives half the speed). Beyond the last point it stays constant: no speed-up is
+// claimed that was not measured.
 class SpeedTable {
  public:
   struct Knot {
@@ -22,8 +22,8 @@ class SpeedTable {
 
   // Speed-up 1 at x = 1, and no more beyond it.
   SpeedTable() : knots_{{1, 1}} {}
-  // Fails on an empty list, and unless x and speed-up are positive and finite, x rises strictly,
-  // and speed-up never falls.
+  // Fails if the list is empty, if a number is not positive and finite, if x does not rise
+  // strictly, or if the speed-up falls.
   static Result<SpeedTable> Make(std::vector<Knot> knots);
 
   double At(double x) const;
@@ -45,8 +45,8 @@ const std::vector<std::string>& WidthTableNames();
 // Fails on an unknown name, suggesting the nearest.
 Result<SpeedTable> WidthTable(std::string_view name);
 
-// The throughput of F fused trials relative to one trial alone. From Hydro's artifact: ResNet-18 at
-// an eighth of its width, batch 256.
+// The throughput of x fused trials relative to that of one trial alone. From Hydro's artifact:
+// ResNet-18 at an eighth of its width, batch 256.
 const SpeedTable& HydroFusion();
 
 }  // namespace sluice

@@ -6,10 +6,11 @@
 
 namespace sluice {
 
-// The width of a trial is the number of GPUs it holds, or of cores if it needs no GPU. Below one
-// GPU a width is a share, above it a whole number.
+// The width of a trial is the number of GPUs it holds, or of cores if it needs no GPU. A width
+// below one GPU is a share of a GPU. A larger width is a whole number of GPUs.
 
-// The width of a trial that is not elastic, or that the policy does not resize.
+// The width of a trial that is not elastic, or that the policy does not resize: what its study
+// demands.
 Milli UsualWidth(const Demand& demand);
 Milli LeastWidth(const Demand& demand);
 Milli MostWidth(const Demand& demand);

@@ -46,14 +46,14 @@ struct Amounts {
 // One of the amounts: `amounts.*resource`.
 using Resource = std::int64_t Amounts::*;
 
-// All of them, for loops. The rows of a linear program are in this order, and sums of doubles are
-// taken in it: another order can round to another plan.
+// All resources, for loops. The rows of linear programs and the terms of sums are in this order.
+// Another order can round sums of doubles differently, and so lead to another plan.
 inline constexpr std::array<Resource, 5> kResources = {
     &Amounts::share, &Amounts::bandwidth, &Amounts::memory_bytes, &Amounts::clients, &Amounts::cpus,
 };
 
-// Whether there is room for this. Only resources that are taken count: what takes no memory also
-// fits on a device with less than no memory free (its node has shrunk).
+// Whether `takes` fits into `room`. Only resources that are taken count: a trial that takes no
+// memory fits even if free memory is below 0 (because the node has shrunk).
 inline bool Fits(const Amounts& takes, const Amounts& room) {
   const auto fits = [](std::int64_t takes_of_it, std::int64_t room_of_it) {
     return takes_of_it <= 0 || takes_of_it <= room_of_it;
@@ -63,14 +63,16 @@ inline bool Fits(const Amounts& takes, const Amounts& room) {
          fits(takes.cpus, room.cpus);
 }
 
-// How often this fits into the room, at most `most` times. Below 0 where less than nothing is free.
+// How often `takes` fits into `room`, at most `most` times. The result may be below 0 if a free
+// amount is.
 inline std::int64_t HowOftenFits(const Amounts& takes, const Amounts& room, std::int64_t most) {
   for (const Resource resource : kResources)
     if (takes.*resource > 0) most = std::min(most, room.*resource / takes.*resource);
   return most;
 }
 
-// The largest fraction that is taken of any resource. Where there is none of it, 1 stands for all.
+// The largest fraction of a resource that is taken, over all resources. If `all` has nothing of a
+// resource, 1 stands for the whole.
 inline double LargestFraction(const Amounts& takes, const Amounts& all) {
   double largest = 0;
   for (const Resource resource : kResources) {
@@ -81,7 +83,7 @@ inline double LargestFraction(const Amounts& takes, const Amounts& all) {
   return largest;
 }
 
-// The same, with 0 in place of amounts below 0.
+// These amounts, with 0 in place of each amount below 0.
 inline Amounts AtLeastNothing(Amounts amounts) {
   for (const Resource resource : kResources)
     amounts.*resource = std::max<std::int64_t>(amounts.*resource, 0);

@@ -21,7 +21,7 @@ Amounts MostOf(const Amounts& a, const Amounts& b) {
           .cpus = std::max(a.cpus, b.cpus)};
 }
 
-// Whether a is the better choice, where both have room for a trial.
+// Whether a is the better choice if both have room for the trial.
 bool IsRoomier(const Amounts& a, const Amounts& b) {
   return std::pair(a.share, a.memory_bytes) > std::pair(b.share, b.memory_bytes);
 }
@@ -56,7 +56,7 @@ std::size_t DeviceTree::First(const Amounts& need) const {
       node *= 2;
       continue;
     }
-    // On to the next subtree, to the right of all that was searched.
+    // Goes to the next subtree, to the right of all that was searched.
     while (node % 2 == 1) node /= 2;
     if (node == 0) return kNone;
     ++node;
@@ -67,7 +67,7 @@ void DeviceTree::FindRoomiest(std::size_t node, const Amounts& need, std::size_t
   const Amounts& room = nodes_[node];
   if (!Holds(room, need)) return;
   if (best != kNone && !IsRoomier(room, nodes_[best])) {
-    // This subtree can only be better by the same room on an earlier device.
+    // This subtree can only be better if it has the same room on an earlier device.
     std::size_t first = node;
     while (first < leaves_) first *= 2;
     if (first > best || IsRoomier(nodes_[best], room)) return;
@@ -76,7 +76,7 @@ void DeviceTree::FindRoomiest(std::size_t node, const Amounts& need, std::size_t
     best = node;
     return;
   }
-  // The subtree that promises more comes first.
+  // The subtree that promises more room is searched first.
   const std::size_t left = 2 * node;
   const bool right_first = IsRoomier(nodes_[left + 1], nodes_[left]);
   FindRoomiest(right_first ? left + 1 : left, need, best);

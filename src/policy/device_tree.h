@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// What a device has free that takes no trial, not even one that needs nothing.
+// The free room of a device that is to take no trial, not even a trial that needs nothing.
 inline constexpr Amounts kNoRoom{
     .share = -1, .bandwidth = -1, .memory_bytes = -1, .clients = -1, .cpus = -1};
 
@@ -15,10 +15,11 @@ inline constexpr Amounts kNoRoom{
 // at all devices.
 //
 // It is a binary tree over the devices. Each inner node holds, for each resource, the most that any
-// device below it has free. A search skips every subtree that cannot hold the trial. A change costs
-// the depth of the tree, and nearly always a search does too. The exception: a subtree may promise
-// what no single device in it has (one has the memory, another the compute), and is then searched
-// in vain. A sorted list would do for one resource, but not for five.
+// device below it has free. A search skips every subtree that cannot hold the trial. A change takes
+// as many steps as the tree is deep, and so does nearly every search. The exception: a subtree may
+// promise room that no single device in it has, because one device has the memory and another the
+// compute. That subtree is searched in vain. For one resource a sorted list would be enough, but
+// not for five.
 class DeviceTree {
  public:
   static constexpr std::size_t kNone = ~std::size_t{0};

@@ -8,14 +8,15 @@ namespace sluice {
 namespace {
 
 // The number of trials in a program is doubled if that multiplies its throughput by at least this.
-// Near 1, bundles grow until memory is full, and their members end late for little throughput. Near
-// 2, nothing is fused. A guess: not measured.
+// With a value near 1, bundles grow until memory is full: their members end late, and throughput
+// gains little. With a value near 2, nothing is fused. A guess: not measured.
 constexpr double kFusionPays = 1.1;
-// The part of a device's memory that is left free: programs grow, and a profile sees only their
-// beginning. With a larger part, fewer trials fit in a bundle. A guess: not measured.
+// The part of a device's memory that is left free, because the memory of programs grows, and a
+// profile sees only their beginning. With a larger part, fewer trials fit in a bundle. A guess: not
+// measured.
 constexpr double kFusionMargin = 0.05;
-// The kind on which throughputs are compared before anything was measured. They are relative to one
-// trial alone, so that any kind gives the same.
+// The kind of device on which throughputs are compared before anything was measured. A throughput
+// is relative to that of one trial alone, so every kind gives the same.
 constexpr const char* kAnyKind = "A100";
 
 }  // namespace

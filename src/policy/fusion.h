@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-// The most trials that one program of the study may train: what its file and its programs say. 1:
-// its trials are not fused.
+// The most trials that one program of the study may train, by what the study's file and its
+// programs say. 1: its trials are not fused.
 int MostFused(const StudyView& study);
 
 // How many trials of a study are worth training in one program.
@@ -16,16 +16,17 @@ class Fusion {
  public:
   Fusion(const SpeedModel& speeds, const StudyView& study);
 
-  // The throughput of a program with this many trials, as a multiple of one trial alone. As
-  // measured, on the kind of device with the most measurements. Before that, by a table on devices;
-  // on cores each trial counts as quick as alone.
+  // The throughput of a program with this many trials, as a multiple of the throughput of one trial
+  // alone. It comes from measurements, on the kind of device with the most measurements. Before
+  // there are any, it comes from a table (HydroFusion) on devices. On cores, each trial then counts
+  // as fast as a trial alone.
   double Throughput(int trials) const;
-  // The number of trials from which on twice as many bring less than a tenth more throughput; at
-  // most MostFused.
+  // The largest number of trials worth fusing: twice as many trials bring less than a tenth more
+  // throughput. At most MostFused.
   int knee() const { return knee_; }
   // The speed of a program with this many trials on this device, as a fraction of its speed on a
-  // device of the same kind that is not lent. As measured; before that, the fraction of the time
-  // for which the device is open. 1 if the device is not lent.
+  // device of the same kind that is not lent. It comes from measurements. Before there are any, it
+  // is the fraction of time for which the device is open. 1 if the device is not lent.
   double Quickness(const Device& device, int trials) const;
   // As many trials as the memory of the device holds, but no more than the knee; 0: not even one.
   int MostOn(const Device& device) const;
@@ -42,7 +43,7 @@ class Fusion {
 
   const SpeedModel& speeds_;
   const StudyView& study_;
-  std::string kind_;  // of the devices that throughputs are of
+  std::string kind_;  // of the devices on which throughputs are compared
   double alone_ = 1;  // the speed of one trial alone
   int knee_ = 1;
 };

@@ -31,7 +31,7 @@ TEST(FusionTest, NoMoreThanTheKneeOfThroughput) {
   const StudyView study =
       StudyOf({.gpus = 1000, .memory_bytes = 2, .fused_most = 1000, .fused_bytes = 1});
   const Fusion fusion(speeds, study);
-  // Hydro's measurement: 15.9 times as much with 100, and hardly more with 220.
+  // Hydro measured 15.9 times the throughput with 100 trials, and hardly more with 220.
   EXPECT_EQ(fusion.knee(), 128);
   EXPECT_EQ(fusion.MostOn(DeviceOf(20 * kGB)), 128);
   EXPECT_NEAR(fusion.Throughput(10), 6.5, 1e-9);
@@ -60,7 +60,7 @@ TEST(FusionTest, OnCoresTheFileSaysHowManyUntilTheirSpeedIsMeasured) {
   const StudyView study = StudyOf({.cpus = 2000, .fused_most = 100});
   EXPECT_EQ(Fusion(speeds, study).knee(), 100);
   EXPECT_DOUBLE_EQ(Fusion(speeds, study).Throughput(16), 16);
-  // Together they do no more than eight alone.
+  // More than eight trials together do no more work than eight.
   for (int i = 0; i < 64; ++i) {
     speeds.Learn({.shape = "resnet18", .kind = "", .width = 2000}, 1, 1);
     speeds.Learn({.shape = "resnet18", .kind = "", .width = 2000, .fused = 8}, 1, 1);
@@ -76,7 +76,7 @@ TEST(FusionTest, OnDevicesMeasurementsTakeThePlaceOfTheTable) {
   const StudyView study =
       StudyOf({.gpus = 1000, .memory_bytes = 2, .fused_most = 64, .fused_bytes = 1});
   EXPECT_EQ(Fusion(speeds, study).knee(), 64);
-  // Four together do no more than two.
+  // Four trials together do no more work than two.
   for (int i = 0; i < 16; ++i) {
     speeds.Learn({.shape = "resnet18", .kind = "H200"}, 1, 1);
     speeds.Learn({.shape = "resnet18", .kind = "H200", .fused = 2}, 1, 1);
@@ -85,7 +85,7 @@ TEST(FusionTest, OnDevicesMeasurementsTakeThePlaceOfTheTable) {
   EXPECT_NEAR(Fusion(speeds, study).Throughput(2), 2, 0.05);
   EXPECT_NEAR(Fusion(speeds, study).Throughput(4), 2, 0.05);
   EXPECT_EQ(Fusion(speeds, study).knee(), 2);
-  // What a lent device does says nothing about the others.
+  // Measurements on a lent device say nothing about devices that are not lent.
   SpeedModel lent;
   lent.Learn({.shape = "resnet18", .kind = "H200", .lent = true, .fused = 4}, 1, 100);
   EXPECT_EQ(Fusion(lent, study).knee(), 64);

@@ -72,13 +72,13 @@ class Places {
   }
 
   Cluster& free_;
-  Cluster held_;  // what trials hold now, and what new ones are to hold
+  Cluster held_;  // what trials hold now, and what new trials are to hold
   const SpeedModel* speeds_;
   std::map<std::string_view, std::vector<NodeId>> orders_;  // by shape
   std::vector<Placement> placements_;
 };
 
-// Admits items in turn, as if all nodes were one.
+// Admits items one after the other, as if all nodes were one node.
 class Pool {
  public:
   explicit Pool(const Cluster& free) {
@@ -155,7 +155,7 @@ std::vector<Placement> PlaceIn(Cluster& free, const Cluster& cluster,
     return RunsAt(*each.item, each.width) && places.Keep(*each.item);
   });
   for (const Wanted& each : in) places.Find(*each.item, each.width);
-  // An item that can stay where it is does not leave for nothing.
+  // An item that can stay where it is does not leave without need.
   std::erase_if(out, [&](const Wanted& each) { return places.Keep(*each.item); });
   for (const Wanted& each : out) places.Find(*each.item, each.width);
   return places.TakeAll();

@@ -23,22 +23,24 @@ struct WorkItem {
   Demand demand;
   Work done = 0;
   Work target = 0;
-  std::string_view shape = {};  // as the speed model knows it; a process may take only one shape
-  Milli width = 0;              // settled by a plan until this target; 0: none
+  std::string_view shape = {};  // its name in the speed model; some processes take only one shape
+  Milli width = 0;              // settled by a plan (SettledWidth); 0: not settled
   bool running = false;
-  bool leaving = false;  // told to leave: it still holds its grant, and will wait for another
-  // Its launch can be told to leave, and has made progress. So a trial that is moved again and
-  // again still reaches its end.
+  // It was asked to leave. It holds its grant until it has left, and then waits for another.
+  bool leaving = false;
+  // Whether its launch can be asked to leave and has made progress. Only such trials are moved. So
+  // a trial that is moved again and again still reaches its end.
   bool movable = false;
   bool alone = false;     // it must not share a process: it is never fused
-  int capacity = 0;       // of the process of its bundle: the most trials at once; 0: not said yet
+  int capacity = 0;       // the most trials that its bundle's process takes at once; 0: not known
   bool admitted = false;  // it waits only because its last launch had to leave, or was lost
   double loss = 0;        // last reported, smaller is better; NaN: none, or diverged
-  std::uint32_t launch_reports = 0;  // of the launch that runs
-  Time since{};                      // it has waited since then
-  // While it runs: when it last reported, or was started. Its work since then is lost if it leaves.
+  std::uint32_t launch_reports = 0;  // reports of the launch that runs
+  Time since{};                      // while it waits: when it began to wait
+  // While it runs: when it last reported, or was started. If it leaves, its work since then is
+  // lost.
   Time heard{};
-  double pace = 1;                     // its speed, as a multiple of the usual for its study
+  double pace = 1;                     // its speed, as a multiple of what is usual in its study
   const Forecast* forecast = nullptr;  // of its loss, in a study with a deadline
   const Grant* grant = nullptr;        // while it runs
 };
@@ -51,9 +53,9 @@ struct StudyView {
   StudyId study{};
   Demand demand;                // of each of its trials
   int parallelism = 0;          // most trials at once
-  std::string_view shape = {};  // of its trials; if they have several, it stands for all of them
-  int capacity = 0;             // the most trials that a process takes at once; 0: not said yet
-  bool several_shapes = false;  // its processes take trials of several shapes at once
+  std::string_view shape = {};  // of its trials; if they have several shapes, a name for them all
+  int capacity = 0;             // the most trials that a process takes at once; 0: not known
+  bool several_shapes = false;  // one process takes trials of several shapes at once
   Time deadline = kNever;
   Work max_budget = 0;
   double typical_work = 0;      // of an average trial; 0: not known
@@ -64,20 +66,21 @@ struct StudyView {
   Duration leaving{0};          // the longest that a launch takes to save and leave
   bool leaving_known = false;   // whether it was measured
   int running = 0;
-  int ending = 0;     // running trials that leave for good, or to pause; not among the items
+  int ending = 0;     // running trials that leave for good or pause; not among the items
   int waiting = 0;    // items below that do not run yet
   int coming = 0;     // proposals on their way
-  int paused = 0;     // trials of which some may go on
+  int paused = 0;     // paused trials; some of them may go on
   int not_ready = 0;  // trials that wait for their parameters, their checkpoint, or their next try
-  bool judged = false;                 // trials may be stopped before their target
+  bool judged = false;                 // a stopper may stop its trials early
   bool ends_when_good_enough = false;  // it ends as soon as a trial is good enough
-  bool all_go_on = false;              // all paused trials go on; else one in eta
+  bool all_go_on = false;              // all paused trials go on; if not, one in eta
   bool open = false;                   // it could propose or resume more trials if there were room
-  int left = 0;                        // how many it may still propose, beside those on their way
+  int left = 0;                        // how many it may still propose, besides those on their way
   double best = std::numeric_limits<double>::quiet_NaN();  // loss of the best report; NaN: none
-  const Forecast* fresh = nullptr;  // of a new trial, where there is a deadline
+  const Forecast* fresh = nullptr;  // of a new trial's loss, if there is a deadline
   double weight = 1;                // its share of the devices is in proportion to this
-  // If it trains the best trial of another study: the part of that search that is over.
+  // If it trains the best trial of another study: the fraction of the other study's trials that
+  // are over. Otherwise 1.
   double leader_progress = 1;
 };
 
@@ -99,23 +102,24 @@ struct WantedRoom {
   int trials = 0;
 };
 
-// The width of a trial until its present target, whenever it is placed.
+// The width that a trial has until it reaches its present target, however often it is placed.
 struct SettledWidth {
   TrialKey trial;
   Milli width = 0;
 };
 
-// The whole desired assignment, not a change to it. Unless it is fixed or the plan keeps all that
-// runs, a running item that is missing here, or has another grant here than it holds, is to save
-// and leave. An item that is placed where there is no room yet starts once there is room: the
-// engine asks for a new plan whenever a trial leaves.
+// The whole desired assignment, not a change to the present one. A running item saves and leaves if
+// it is missing here, or if its grant here is not the one it holds. There are two exceptions: the
+// item is fixed (IsFixed), or the plan keeps all that runs (`keeps_running`). An item may be placed
+// where there is no room yet. It starts once there is room: the engine asks for a new plan whenever
+// a trial leaves.
 struct Plan {
   bool keeps_running = false;  // every running item stays as it is, and need not be placed
-  bool unproven = false;       // a policy that seeks the best plan did not prove this one best
+  bool unproven = false;       // the policy seeks the best plan, and did not prove this one best
   std::vector<Placement> placements;
   std::vector<SettledWidth> widths;
-  // Running trials that stop for good without being saved, in studies without a stopper. Fixed
-  // trials stay.
+  // Running trials that stop for good without being saved. Ignored for fixed trials, and in studies
+  // with a stopper.
   std::vector<TrialKey> given_up;
   std::vector<WantedRoom> wanted_room;
   // When to ask again even if nothing has changed. A time that is not in the future counts as
@@ -123,14 +127,14 @@ struct Plan {
   Time ask_again = kNever;
 };
 
-// Decides which trials run where. Pure: the same views give the same plan. Asked when work or
-// devices change and when a plan's ask_again has come.
+// Decides which trials run where. Pure: the same views give the same plan. The engine asks it for a
+// plan when work or devices change, and at the time that the last plan named (`ask_again`).
 class Policy {
  public:
   virtual ~Policy() = default;
   virtual Plan Propose(const Cluster& cluster, const WorkView& work, Time now) = 0;
 
-  // Its row of the table. A policy that MakePolicy did not make has kUnlistedPolicy.
+  // The policy's row of the table of policies; kUnlistedPolicy if MakePolicy did not make it.
   const PolicyTraits& traits() const { return *traits_; }
   bool LooksAtRunning() const { return traits_->inputs.running; }
   bool LooksAtSpeeds() const { return traits_->inputs.speeds; }
@@ -140,7 +144,7 @@ class Policy {
   bool AsksAtReports() const { return traits_->asks_at_reports; }
 
  protected:
-  // A policy that wraps another one has the row of that one.
+  // A policy that wraps another policy has the row of the wrapped policy.
   void SetTraits(const PolicyTraits& traits) { traits_ = &traits; }
 
  private:

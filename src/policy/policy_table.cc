@@ -28,7 +28,7 @@ std::unique_ptr<Policy> MakeHyperSack() {
   return std::make_unique<HyperSack>(kOptions);
 }
 
-// The order is that of lists which users read. The fault simulation draws policies by index.
+// Lists for users show the policies in this order. The fault simulation draws policies by index.
 constexpr PolicyTraits kPolicies[] = {
     {
         .name = "fifo",
@@ -66,7 +66,7 @@ constexpr PolicyTraits kPolicies[] = {
     },
     {
         .name = "hypersack-ff",
-        .what = "packs light trials onto shared GPUs by all they take: first fit",
+        .what = "packs light trials onto shared GPUs by every resource they need: first fit",
         .needs = {.memory = true},
         .inputs = {.running = false, .speeds = true},
         .can = {.packs = Packing::kAlways},

@@ -23,14 +23,14 @@ struct PolicyInputs {
   bool running = true;
   // How fast trials are. The view's speed model then learns from reports.
   bool speeds = false;
-  // How fast each trial is beside others of its study.
+  // How fast each trial is, compared with others of its study.
   bool paces = false;
   // Forecasts of trials' losses.
   bool forecasts = false;
 };
 
 // Whether a policy gives trials shares of a GPU's compute and memory that an MPS server has to
-// enforce. A share in `resources: {gpus: 0.5}` is not such a share: each policy grants it, and the
+// enforce. A share in `resources: {gpus: 0.5}` is not such a share: every policy grants it, and the
 // trial is trusted to keep to it.
 enum class Packing {
   kNever,
@@ -44,7 +44,7 @@ struct PolicyAbilities {
   bool fuses = false;          // trains several trials in one program
   bool borrows = false;        // runs trials on lent devices
   bool takes_weights = false;  // studies have devices in proportion to their weights
-  // A study that trains the best trial of another study may begin before that one has ended.
+  // A study that trains the best trial of another study may begin before the other study has ended.
   bool transfers_early = false;
 };
 
@@ -54,7 +54,7 @@ struct PolicyTraits {
   std::string_view what;  // the policy in a line
   PolicyNeeds needs = {};
   PolicyInputs inputs = {};
-  bool asks_at_reports = false;  // it wants to be asked after every report too
+  bool asks_at_reports = false;  // the engine asks it after every report too
   PolicyAbilities can = {};
   std::unique_ptr<Policy> (*make)() = nullptr;
 };
@@ -72,7 +72,7 @@ const PolicyTraits& TraitsOf(std::string_view name);
 // In the order of the table.
 const std::vector<std::string>& PolicyNames();
 
-// The policy of a study that names none: the simplest one.
+// The policy of a study that does not name one: the simplest policy.
 inline constexpr std::string_view kDefaultPolicy = "fifo";
 
 }  // namespace sluice

@@ -36,7 +36,7 @@ TEST(PolicyTableTest, ANameThatIsNotThere) {
   EXPECT_NE(made.error().message.find("did you mean 'fifo'?"), std::string::npos);
 }
 
-// More trials than its own device holds, and another device that is lent half of the time.
+// The study has more trials than its own device holds. Another device is lent half of the time.
 TEST(PolicyTableTest, OnlyPoliciesThatBorrowUseLentDevices) {
   for (const PolicyTraits& row : Policies()) {
     TestViews t(/*gpus=*/1);

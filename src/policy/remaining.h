@@ -17,10 +17,11 @@ class RemainingTimes {
   // if its work has no bound. If its shape was not measured yet, a unit of work counts as a second:
   // then only trials of one shape can be compared.
   double Alone(const WorkItem& item) const;
-  // The seconds of one unit of work, alone on one device; 0: nothing of this shape was measured.
+  // Seconds that a trial takes for one unit of work, alone on one device; 0: nothing of this shape
+  // was measured.
   double SecondsPerUnit(std::string_view shape, const Demand& demand) const;
-  // Units of work a second, alone at this width. If the shape was not measured yet, only the ratio
-  // of two widths means something.
+  // Units of work that the trial does in a second, alone at this width. If the shape was not
+  // measured yet, only the ratio of the speeds at two widths means something.
   double SpeedAt(const WorkItem& item, Milli width) const;
 
  private:

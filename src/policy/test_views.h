@@ -37,12 +37,12 @@ class TestViews {
     view.studies.push_back({.study = StudyId(id), .demand = demand, .shape = names_.back()});
     return view.studies.back();
   }
-  // Waiting, with so much left to do.
+  // Adds a waiting trial that has this much work left.
   WorkItem& Waiting(std::uint32_t study, std::uint32_t trial, Work left) {
     ++Of(study).waiting;
     return Add(study, trial, left);
   }
-  // Running, on the first devices where this width is free.
+  // Adds a running trial on the first devices where this width is free.
   WorkItem& Running(std::uint32_t study, std::uint32_t trial, Work left, Milli width) {
     ++Of(study).running;
     WorkItem& item = Add(study, trial, left);
@@ -54,7 +54,7 @@ class TestViews {
     return item;
   }
 
-  // "1:0.5" for each placement, by trial and width, in their order.
+  // The trial and the width of each placement, in their order: "1:0.5" is trial 1 on half a device.
   static std::vector<std::string> Placed(const Plan& plan) {
     std::vector<std::string> placed;
     for (const auto& [trial, grant] : plan.placements)

@@ -25,13 +25,13 @@ class WaitingTrials {
   const WorkItem* TakeFirst() {
     return TakeFirstIf([](std::string_view /*shape*/) { return true; });
   }
-  // The same among the trials of these shapes.
+  // Takes out the first of the trials of these shapes; null: there is none.
   const WorkItem* TakeFirstOf(const std::set<std::string_view>& shapes) {
     return TakeFirstIf([&](std::string_view shape) { return shapes.contains(shape); });
   }
 
  private:
-  // By the order in which they came.
+  // Trials of one shape, each with its number in the order in which all trials came.
   using Queue = std::deque<std::pair<int, const WorkItem*>>;
 
   template <typename Fits>

@@ -16,27 +16,28 @@
 // that parameter. Shares are made of these variances.
 //
 // A forest is used and not the trials themselves, because a sampler gathers its trials where they
-// are good. Means over the trials in a bin of one parameter would show what the other parameters
-// did there. Means over the space, as the trees see it, do not.
+// are good. Means over the trials in a bin of one parameter would also show the effect of the other
+// parameters' values there. Means of the trees' predictions over the whole space do not.
 //
 // Cost: parameters are cut into at most kMostBins bins, a tree is grown on at most kMostRows
-// trials, and there are fewer trees where a tree costs more. The whole takes a few milliseconds.
+// trials, and there are fewer trees if a tree costs more. The whole takes a few milliseconds.
 // Beyond kMostRows trials only the binning takes longer.
 //
-// Alternatives were measured beside Optuna's fANOVA (64 full trees, seconds) on additive functions,
-// Ackley, Rosenbrock, Friedman's, a mixed space and interactions, with and without noise, 30 to 300
-// trials of random search and of TPE. "Alike": of the pairs of parameters that Optuna calls clearly
-// different, the part in the same order as Optuna's. "Right": of the pairs that are clearly
-// different in the function itself, the part in the right order.
+// Alternatives were measured beside Optuna's fANOVA (64 full trees, which take seconds) on additive
+// functions, Ackley, Rosenbrock, Friedman's, a mixed space and interactions, with and without
+// noise, 30 to 300 trials of random search and of TPE. "Alike": of the pairs of parameters that
+// Optuna calls clearly different, the part in the same order as Optuna's. "Right": of the pairs
+// that are clearly different in the function itself, the part in the right order.
 //
 //     Optuna                                              alike 100 %   right 85 %
 //     this forest                                                93 %         89 %
 //     variance of means over bins, less that of noise            84 %         83 %
 //     an additive model over bins, by boosting                   80 %         82 %
 //
-// Where Optuna is right, this forest agrees with it on 98 % (the last two methods: 93 % and 91 %).
-// PED-ANOVA (the spread of the best trials against that of all) costs least but answers another
-// question: what matters among good trials. And a tenth of few trials says little.
+// Of the pairs that Optuna puts in the right order, this forest agrees on 98 % (the last two
+// methods: on 93 % and 91 %). PED-ANOVA compares the spread of the best tenth of the trials with
+// the spread of all trials. It costs least but answers another question: what matters among good
+// trials. Besides, if there are few trials, the best tenth of them says little.
 
 namespace sluice {
 namespace {
@@ -45,7 +46,7 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMostBins = 16;
 constexpr std::size_t kMostRows = 300;
 // The least part of the variance of unseen trials that the trees must explain. Noise alone passes
-// in one study of twenty; with 10 trials, in one of eight.
+// this test in one study of twenty; with 10 trials, in one of eight.
 constexpr double kLeastExplained = 0.02;
 static_assert(kMostBins < BinnedColumn::kMostBins, "there is room for the bin of inactive trials");
 
@@ -57,15 +58,15 @@ std::vector<double> Finite(const std::vector<double>& losses) {
   return finite;
 }
 
-// Each loss as its distance from the median, in interquartile ranges, compressed beyond two of
-// them. Otherwise a few diverged trials would make up all of the variance. A loss that is not
-// finite becomes a little worse (or better) than all finite ones.
+// Each loss as its distance from the median, in interquartile ranges. Distances of more than two of
+// these are compressed. Otherwise a few diverged trials would make up all of the variance. A loss
+// that is not finite becomes a little worse (or better) than all finite ones.
 std::vector<double> Tamed(const std::vector<double>& losses, const std::vector<double>& finite) {
   constexpr double kFence = 2;
   constexpr double kMost = 3;
   constexpr double kBeyond = 0.25;
   const auto quantile = [&](std::size_t quarters) {
-    // A quarter of it, so that differences cannot overflow.
+    // A quarter of the quantile, so that differences cannot overflow.
     return finite[(finite.size() - 1) * quarters / 4] / 4;
   };
   const double middle = quantile(2);
@@ -237,8 +238,9 @@ Importance ComputeImportance(const Space& space, const std::vector<Point>& point
   importance.reason = WhyNot(space, finite, losses.size());
   if (!importance.reason.empty()) return importance;
 
-  // Parameters come after those that their conditions depend on. That a parameter is inactive is an
-  // effect of its condition, and of columns with the same information the forest credits the first.
+  // Parameters come after those that their conditions depend on. Whether a parameter is inactive is
+  // an effect of its condition, and if columns have the same information, the forest credits the
+  // first of them.
   std::vector<std::size_t> order;
   for (const std::vector<std::size_t>& group : space.groups())
     order.insert(order.end(), group.begin(), group.end());

@@ -16,11 +16,12 @@ struct ParameterImportance {
   // The parameter's main effect, as a part of the sum of all parameters' main effects.
   double share = 0;
   // Whether the loss (nearly) only falls or only rises with the parameter. kNone for a categorical
-  // parameter of fewer than 16 choices. One with 16 or more is treated as ordered.
+  // parameter of fewer than 16 choices. A categorical parameter with 16 or more choices is treated
+  // as ordered.
   Trend trend = Trend::kNone;
   // The middle half of the parameter's values in the best tenth of the trials (at least 5 trials).
-  // For a categorical parameter both are the most frequent choice there. Values are as in a Point;
-  // NaN if the parameter is inactive in all of these trials.
+  // For a categorical parameter both are the most frequent choice in these trials. Values are as in
+  // a Point; NaN if the parameter is inactive in all of these trials.
   double best_low = std::numeric_limits<double>::quiet_NaN();
   double best_high = std::numeric_limits<double>::quiet_NaN();
 };
@@ -36,8 +37,8 @@ inline constexpr std::size_t kLeastTrialsForImportance = 10;
 
 // The importance of each parameter in finished trials: points of the space (NaN where a parameter
 // is inactive) and losses (smaller is better). A NaN counts as a loss worse than all others. A few
-// losses that are far off, even infinite, do not drown the rest. The same trials in the same order
-// give the same answer.
+// losses that are far off, even infinite, do not outweigh the rest. The same trials in the same
+// order give the same answer.
 Importance ComputeImportance(const Space& space, const std::vector<Point>& points,
                              const std::vector<double>& losses);
 

@@ -97,7 +97,7 @@ TEST(ImportanceTest, SaysTheDirectionAndTheBestRange) {
 }
 
 TEST(ImportanceTest, TrialsGatheredAtTheBestDoNotMislead) {
-  // Half of the trials lie where x0 is good, and x1, which does nothing, went along.
+  // Half of the trials lie where x0 is good. In these, x1 is small too, although it has no effect.
   const Space space = Units(3);
   Random random(3);
   Trials trials;
@@ -208,7 +208,7 @@ TEST(ImportanceTest, TiesAreNoTrouble) {
       DrawTrials(space, 200, [](const Point& x) { return std::max(0.0, x[0] - 0.75); });
   EXPECT_GT(Compute(space, trials).parameters[0].share, 0.9);
 
-  Trials same = trials;  // one point again and again, with and without the same loss
+  Trials same = trials;  // one point again and again, whatever the losses
   for (Point& point : same.points) point = {0.5, 0.5, 0.5};
   EXPECT_EQ(Sum(Compute(space, same)), 0);
 }

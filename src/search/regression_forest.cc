@@ -50,7 +50,7 @@ struct RowRange {
 };
 
 // Grows trees, each on a sample of the rows. The values of a column come as bins, so a node finds
-// its best split in one pass over its rows for each column and one over the bins.
+// its best split in one pass over its rows and one pass over the bins for each column.
 class TreeGrower {
  public:
   TreeGrower(const std::vector<BinnedColumn>& columns, const std::vector<double>& values,
@@ -156,8 +156,8 @@ class TreeGrower {
     }
   }
 
-  // Where the order of the bins means nothing, they are cut in the order of their means. The best
-  // of these cuts is the best of all subsets.
+  // If the order of the bins means nothing, they are cut in the order of their means. The best of
+  // these cuts is the best of all subsets.
   void CutByMeans(std::size_t column, const Histogram& histogram, const Tally& all,
                   Split& best) const {
     const std::size_t size = columns_[column].weights.size();
@@ -184,7 +184,7 @@ class TreeGrower {
   const std::vector<BinnedColumn>& columns_;
   const std::vector<double>& values_;
   const ForestOptions& options_;
-  std::vector<double> inverse_ = {0};  // 1 / count: divisions for each bin would cost the most
+  std::vector<double> inverse_ = {0};  // 1 / count: a division for each bin would cost the most
   std::vector<double> node_values_;    // of the rows of the current node, in their order
   std::vector<Leaf> leaves_;
   std::vector<Foretold> foretold_;
@@ -237,8 +237,8 @@ void AddMainEffects(const std::vector<BinnedColumn>& columns, const std::vector<
   }
 }
 
-// A mean over few trees also errs by the trees' own variance. That part is subtracted, so that the
-// result does not depend on the number of trees.
+// A mean over few trees also errs by the trees' own variance. That part of the error is subtracted,
+// so that the result does not depend on the number of trees.
 double ExplainedBy(const std::vector<Foretold>& foretold, const std::vector<double>& values) {
   double mean = 0;
   for (const double value : values) mean += value / static_cast<double>(values.size());

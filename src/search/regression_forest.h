@@ -31,13 +31,13 @@ struct ForestSummary {
   std::vector<double> main_effects;
   // For each column and bin: the mean prediction, less the mean over the whole space.
   std::vector<std::vector<double>> curves;
-  // The part of the variance of the values that the trees predict for rows they were not grown on.
+  // The part of the variance of the values that trees explain in rows on which they were not grown.
   // Zero or less if the columns say nothing about the values.
   double explained = 0;
 };
 
 // Fits a forest of regression trees to the values, which should be of the order of 1. All results
-// are 0 if the values do not vary. Of columns with the same information the earlier gets the
+// are 0 if the values do not vary. If columns have the same information, the first of them gets the
 // credit.
 ForestSummary FitForest(const std::vector<BinnedColumn>& columns, const std::vector<double>& values,
                         const ForestOptions& options, const Random& random);

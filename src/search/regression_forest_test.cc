@@ -43,7 +43,7 @@ TEST(RegressionForestTest, InteractionIsNoMainEffect) {
     table.values[row] = table.at(0, row) == table.at(1, row) ? 1 : 0;
   const ForestSummary forest = table.Fit();
   for (const double effect : forest.main_effects) EXPECT_LT(effect, 0.05);
-  EXPECT_GT(forest.explained, 0.95);  // and yet the trees see it
+  EXPECT_GT(forest.explained, 0.95);  // the trees do find the interaction
 }
 
 TEST(RegressionForestTest, ChoicesAreSplitIntoAnySubsets) {

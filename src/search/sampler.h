@@ -13,8 +13,8 @@
 
 namespace sluice {
 
-// The state of a trial, as far as a search cares. kPaused: it runs again only if its stopper wants
-// it to.
+// The state of a trial, as far as a sampler needs it. kPaused: the trial runs again only if its
+// stopper resumes it.
 enum class Outcome { kRunning, kComplete, kStopped, kFailed, kPaused };
 
 // What a sampler is told about a trial. Values of a metric that is maximised come negated, so that
@@ -25,19 +25,19 @@ struct Observation {
   Outcome outcome = Outcome::kRunning;
   Work work = 0;     // that the trial has reported so far
   double value = 0;  // the trial's result; NaN when nothing was reported
-  // The value as the trial passed each of the levels (SamplerSpec::levels). Empty for a trial of an
-  // earlier study, of which only the last value is known.
+  // The trial's value when it passed each of the levels (SamplerSpec::levels). Empty for a trial of
+  // an earlier study, of which only the last value is known.
   std::vector<double> by_level = {};
 };
 
-// Proposes points. A sampler lives outside the engine, on one thread of its own at a time. A
+// Proposes points. A sampler lives outside the engine, and only one thread uses it at a time. A
 // proposal becomes an event, so a replay never asks the sampler again. The counter numbers the
-// proposals of a study from 0. Together with the seed and the observations it determines the
-// proposal, so a restart continues the same sequence.
+// proposals of a study from 0. Together with the seed and the observations, the counter determines
+// the proposal. So a restart continues the same sequence.
 class Sampler {
  public:
   virtual ~Sampler() = default;
-  // Nothing when the space is exhausted (grid), and nothing again when asked again.
+  // Returns nothing once the space is exhausted (grid), also for every later counter.
   virtual std::optional<Point> Propose(std::uint64_t counter) = 0;
   virtual void Observe(const Observation& observation) = 0;
 };
@@ -48,7 +48,7 @@ constexpr TrialId kFirstKnownTrial{1U << 31};
 struct SamplerSpec {
   std::string name = "tpe";
   // tpe and bohb: the work at which trials are compared, rising, the full budget included.
-  // ReadStudy derives it from the stopper. Empty: trials are compared at their ends.
+  // ReadStudy derives the levels from the stopper. Empty: trials are compared at their ends.
   std::vector<Work> levels = {};
 };
 

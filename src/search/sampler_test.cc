@@ -77,7 +77,7 @@ TEST(GridSamplerTest, SpacesThatCannotBeCountedAreRefusedWithAWayOut) {
   EXPECT_THAT(too_large.error().message, HasSubstr("2^53"));
 }
 
-// m only where opt is sgd, n only where m is at least 2; (3, 2) is ruled out.
+// m is active only if opt is sgd. The constraint rules out m = 3 with l = 2.
 Space ConditionalSpace() {
   return Space::Make({{.name = "opt",
                        .kind = ParameterKind::kCategorical,
@@ -135,7 +135,7 @@ TEST(RandomSamplerTest, ARarePointOfACountableSpaceIsFound) {
   EXPECT_EQ(MakeSampler({.name = "random"}, none, 1).value()->Propose(0), std::nullopt);
 }
 
-// A change here changes what every study with a seed proposes.
+// If this test has to change, every study with a seed proposes other points than before.
 TEST(RandomSamplerTest, ProposalsStayFixed) {
   const auto random = MakeSampler({.name = "random"}, Continuous(false), 7).value();
   Random draws = Random(7).Fork("random").Fork(17);

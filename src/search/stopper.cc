@@ -89,7 +89,7 @@ Status CheckOptions(const StopperSpec& spec) {
   return {};
 }
 
-// Of a spec with a max_budget.
+// Checks the interval of a spec that has a max_budget.
 Status CheckInterval(const StopperSpec& spec) {
   if (spec.interval == 0) return {};
   if (spec.interval >= spec.max_budget) {

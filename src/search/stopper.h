@@ -30,9 +30,9 @@ struct TrialGroup {
 
 enum class Verdict {
   kGoOn,   // to the ruling's target
-  kPause,  // save, release the devices, perhaps to be resumed
+  kPause,  // save and release the devices; the trial may be resumed later
   kStop,   // end for good
-  kFork,   // end for good; a new trial takes its place, from the checkpoint of another
+  kFork,   // end for good; a new trial takes its place, and begins from another's checkpoint
 };
 
 // A stopper's decision about a trial.
@@ -50,23 +50,23 @@ struct Ruling {
 //
 // The engine calls
 //   Admit      once for each new trial, in order of ids. Returns its first target;
-//   AdmitFork  for each kFork as soon as it is ruled, in their order, with the new trial that
-//              takes the loser's place. Its first target was in the ruling. It begins at the work
-//              of the donor's checkpoint, or at 0 if there is none;
+//   AdmitFork  for each kFork, right after the ruling and in the order of the rulings, with the
+//              new trial that takes the loser's place. The new trial's first target was in the
+//              ruling. It begins at the work of the donor's checkpoint, or at 0 if there is none;
 //   Report     for each accepted report; work rises strictly within a trial. Returns rulings on
 //              this and other trials. A trial that has reached its target always gets a ruling
-//              here. If that is a kGoOn, its target is beyond the trial's work. The exception is
-//              a target that was the study's full budget: then the trial is complete, without a
-//              ruling;
+//              here. If the ruling is a kGoOn, the new target is beyond the trial's work. There is
+//              one exception: a trial that has reached the study's full budget is complete, and
+//              gets no ruling;
 //   End        once, when a trial has ended for good without a kStop (complete, failed). The trial
 //              is never ruled upon again, but its end may settle the fate of other trials;
-//   Closed     when no more trials will come; may be repeated. Trials that waited for new ones
-//              wait no longer. If more trials come all the same (the study is resumed), they are
-//              admitted as usual;
+//   Closed     when no more trials will come; may be called again. Trials that waited for new
+//              trials then wait no longer. If more trials come after all (because the study is
+//              resumed), they are admitted as usual;
 //   Next       when devices are free. Returns a group of paused trials worth resuming, or nothing;
-//   Ready      after a report: whether to ask Next although no launch has ended since.
-// A ruling on another trial than the one that reported is a kStop or a kFork: paused trials are
-// resumed by Next alone. The donor of a kFork has not ended and is not the loser. The target of a
+//   Ready      after a report: whether to call Next although no launch has ended since.
+// A ruling on a trial other than the one that reported is a kStop or a kFork: only Next resumes
+// paused trials. The donor of a kFork has not ended and is not the loser. The target of a
 // kFork is beyond the work that the donor has reported.
 class Stopper {
  public:
@@ -89,18 +89,18 @@ class Stopper {
 
 struct StopperSpec {
   std::string name = "none";
-  // The first rung. Stoppers without rungs stop no trial before it.
+  // The first rung. Stoppers without rungs stop no trial before this work.
   Work min_budget = 1;
   Work max_budget = kNoLimit;  // full budget
   std::int64_t eta = 3;        // reduction factor
-  double percentile = 50;      // the best this many per cent go on; three decimals at most
+  double percentile = 50;      // per cent of trials that may go on; at most three decimals
   std::int64_t startup = 5;    // median, percentile: how many trials must be complete first
   // median, percentile: how many complete trials must have a value at the same work.
   std::int64_t min_trials = 1;
   // median, percentile: a trial is compared by its last value, not its best.
   bool last_counts = false;
   Work patience = 10;        // patience: work without improvement
-  double min_delta = 0;      // patience: only more than this is an improvement
+  double min_delta = 0;      // patience: an improvement must be larger than this
   std::int64_t bracket = 0;  // sha: trials of a bracket; 0: eta^(number of rungs)
   Work interval = 0;         // pbt: work between judgements; 0: see Perturbation::IntervalOf
   double quantile = 0.25;    // pbt: the fraction that loses, and the fraction forked from
@@ -127,8 +127,8 @@ bool IsPopulation(std::string_view name);
 bool ComparesAtRungs(std::string_view name);
 
 // Fails on an unknown name (suggesting the nearest), on options out of their range (eta < 2,
-// min_budget < 1, a percentile beyond 100, ...), and for a stopper that needs a max_budget without
-// one or with min_budget > max_budget.
+// min_budget < 1, a percentile beyond 100, ...), and for a stopper that needs a max_budget if there
+// is none or if it is below min_budget.
 Result<std::unique_ptr<Stopper>> MakeStopper(const StopperSpec& spec);
 
 }  // namespace sluice

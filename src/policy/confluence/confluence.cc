@@ -18,9 +18,9 @@ namespace {
 
 bool IsElastic(const Demand& demand) { return MostWidth(demand) > LeastWidth(demand); }
 
-// Whether every study has a deadline, and one of them has more work left than it has time for.
-// Where all work ends in time, there is nothing to choose. How long bundles on cores take is not
-// known here, so with those no study counts as late.
+// Whether every study has a deadline, and one of them has more work left than it has time for. If
+// all work ends in time, there is nothing to choose. The time that bundles on cores take is not
+// known here. So if a study has such bundles, no study counts as late.
 bool IsLate(const Cluster& cluster, const WorkView& work, Time now) {
   const auto is_never_late = [](const StudyView& study) {
     return study.deadline == kNever || (study.demand.gpus == 0 && MostFused(study) > 1);
@@ -57,9 +57,9 @@ Plan ByDeadlines(const Cluster& cluster, const WorkView& work, Time now) {
   return plan;
 }
 
-// What each elastic study is held to: its fair share. The exception: studies that are not elastic
-// have trials to start, but none of these fits in what the shares leave. Then the elastic studies
-// share all devices among themselves.
+// The most that each elastic study may hold: its fair share. There is one exception. If studies
+// that are not elastic have trials to start, but none of these trials fits in what the shares of
+// elastic studies leave, the elastic studies share all devices among themselves.
 std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
   std::vector<Milli> shares = ThriftySharesOf(cluster, work);
   Milli rest = TotalWidth(cluster, Demand{.gpus = kWhole});
@@ -81,8 +81,8 @@ std::vector<Milli> ElasticShares(const Cluster& cluster, const WorkView& work) {
   return shares;
 }
 
-// Plans so that all work ends soonest. `keeps_room`: whether free room is kept for a trial that
-// does not fit yet.
+// Plans so that all work ends soonest. Sets `keeps_room`: whether free room is kept for a trial
+// that does not fit yet.
 Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keeps_room) {
   Plan plan;
   std::vector<const StudyView*> fixed;
@@ -96,9 +96,9 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
       (IsElastic(study.demand) ? elastic : fixed).push_back(&study);
     }
   }
-  // Running trials stay, except elastic ones that can be moved: those are placed anew, one study
-  // after the other. Until then they hold their devices in `free`. So no trial makes way for a
-  // trial of another study, which would cost a start-up and gain nothing.
+  // Running trials stay, except elastic trials that can be moved: these are placed again, one study
+  // after the other. Until its study's turn, such a trial holds its devices in `free`. So no trial
+  // makes way for a trial of another study, which would cost a start-up and gain nothing.
   Cluster free;
   free.SetNodes(cluster.nodes());
   std::vector<TrialKey> leaving;
@@ -116,8 +116,8 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
     if (moves) held.push_back(&item);
   }
   for (const StudyView* study : elastic) {
-    // At least a whole device, or all that the study can use: a trial that needs a whole device
-    // could do nothing with a part of one.
+    // At least a whole device, or all that the study can use if that is less: a trial that needs a
+    // whole device could do nothing with a part of one.
     const Milli share = std::max(shares[static_cast<std::size_t>(study - work.studies.data())],
                                  std::min(kWhole, MostUsed(*study)));
     const WidthPlanner planner(cluster, work, *study, share, now);
@@ -133,8 +133,8 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
     plan.placements.insert(plan.placements.end(), placed.begin(), placed.end());
   }
   if (!fused.empty()) {
-    // Planned in the real cluster, not in `free`: bundles that are about to end still have their
-    // ids there.
+    // Bundles are planned in the real cluster, not in `free`: only there do bundles that are about
+    // to end still have their ids.
     Plan bundles = Hydro(/*moves=*/true).ProposeFor(fused, cluster, work);
     for (Placement& placement : bundles.placements) {
       if (!free.Fits(placement.grant)) continue;

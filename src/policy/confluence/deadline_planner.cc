@@ -12,35 +12,36 @@
 
 // The time until the deadline has two stages. In the first stage some trials run side by side, as
 // wide as the devices allow, and their curves tell more about them. In the second stage the trial
-// that then looks best has all the devices that it can use. A plan is which trials run in the first
-// stage, how wide, and how long that stage is. The value of a plan is the best loss expected at the
-// deadline.
+// that then looks best has all the devices that it can use. A plan says which trials run in the
+// first stage, how wide they are, and how long that stage is. The value of a plan is the best loss
+// expected at the deadline.
 //
-// Few trials and a short first stage get far, but perhaps with the wrong trial. Many trials and a
-// long first stage find the right trial, but have no time left to train it.
+// A plan with few trials and a short first stage trains one trial far, but perhaps the wrong trial.
+// A plan with many trials and a long first stage finds the right trial, but leaves no time to train
+// it.
 //
 // Candidates are trials that run, trials that wait, and trials that are not proposed yet. A trial
-// that is not proposed yet has the study's forecast of a new trial. Every plan chooses anew: only
-// giving a trial up is final.
+// that is not proposed yet has the study's forecast of a new trial. Every plan chooses among all
+// candidates again. Only giving up a trial is final.
 //
 // What is expected: each trial's loss at the deadline is a normal variable. Its mean is the trial's
-// forecast at the work it would have done by then. Its standard deviation is not all that is
-// unknown about the trial. It is only what the first stage will reveal, since only that can be
-// acted upon. The value of a plan is the expected minimum of these variables, taken as independent,
-// and of a constant: the best loss so far, or what the best other trial would reach if it ran only
-// in the second stage.
+// forecast at the work it would have done by then. Its standard deviation covers only what the
+// first stage will reveal about the trial. What stays unknown until the deadline cannot be acted
+// upon, and does not count. The value of a plan is the expected minimum of these variables, taken
+// as independent, and of a constant. The constant is the best loss so far, or the loss that the
+// best other trial would reach if it ran only in the second stage, whichever is lower.
 //
 // What a change costs: a trial that runs on as it is costs nothing. A trial that starts, or changes
-// its width, spends a start-up, and loses its work since the last report. A change must be worth
-// that, by the same measure.
+// its width, spends a start-up, and loses its work since the last report. A change is made only if
+// the value of the plan improves in spite of these costs.
 //
-// Giving up: a trial that leaves is saved, since it may come back, but only if it is worth the time
-// that saving takes. That depends on what is expected of the trial if it had all devices from now
-// on. A trial that is not worth it is given up without being saved, in studies without a stopper.
+// Giving up: a trial that leaves may come back, so it is saved if it is worth the time that saving
+// takes. Whether it is depends on the loss expected of the trial if it had all devices from now on.
+// In a study without a stopper, a trial that is not worth saving is given up.
 //
-// Cost: a few hundred plans, each an integral over its trials. Alternatives: HyperSched's rules,
-// which know neither how curves go on nor what could still be learned; the exact problem, a
-// restless bandit with switching costs, with all curves as its state.
+// Cost: a few hundred plans, each an integral over its trials. Alternatives: HyperSched's rules
+// consider neither how curves will continue nor what could still be learned. The exact problem is a
+// restless bandit with switching costs. Its state would be all curves.
 
 namespace sluice {
 namespace {
@@ -49,43 +50,46 @@ namespace {
 // them, with results in sight, unless another reason is given (docs/evidence.md).
 
 // A plan that differs from what runs must be better by this part of the standard deviation of a new
-// trial's limit. Smaller: trials are changed for differences that are only noise. With an earlier
-// code and 300 seeds, hypersched-900 was 9.1 % better than hypersched instead of 10.2 %.
+// trial's limit. With a smaller value, trials are changed for differences that are only noise. With
+// an earlier version of the code and 300 seeds, a smaller value made hypersched-900 9.1 % better
+// than under hypersched, instead of 10.2 %.
 constexpr double kLeastImprovement = 0.01;
 
-// The least part of a start-up that a plan is charged. A plan is rarely carried out to its end: the
-// next report may bring a better plan, which starts from where this one is. When start-ups were
-// charged in full, plans were so dear that no trial was given up in time: hypersched-900 was then
-// 11 % worse than under hypersched, and generated scenarios the same or a little better. Where
-// there is hardly time for one start, there is none for a better plan either, and more is charged
-// (StartCounts).
+// The least fraction of a start-up that a plan is charged. A plan is rarely carried out to its end:
+// the next report may bring a better plan, which continues from the present state. When start-ups
+// were charged in full, changes were so expensive that no trial was given up in time. Then
+// hypersched-900 was 11 % worse than under hypersched, and generated scenarios were the same or a
+// little better. If there is hardly time for one start, there is no time for a better plan either,
+// so more of the start-up is charged (StartCounts).
 constexpr double kStartCounts = 0.5;
 // Curves deviate from their forecasts more often than forecasts say. Standard deviations are
-// multiplied by this before a choice that cannot be taken back. Larger: fewer trials are given up,
-// and more time goes into saving them.
+// multiplied by this before a choice that cannot be taken back. With a larger value, fewer trials
+// are given up, and more time goes into saving trials.
 constexpr double kDoubt = 2;
-// The integral: its points, where the variables are cut off, in standard deviations, and the
-// probability that counts as none. What is cut off has a probability of 0.0002 on each side. More
-// points cost time in proportion; what they would change was not measured.
+// kPoints: points of the integral (ExpectedLeast). kFar: a variable is cut off this many standard
+// deviations from its mean. What is cut off has a probability of 0.0002 on each side. kImpossible:
+// a product of probabilities below this counts as 0. More points cost time in proportion. What they
+// would change was not measured.
 constexpr int kPoints = 24;
 constexpr double kFar = 3.5;
 constexpr double kImpossible = 1e-6;
-// The most trials of a plan's first stage, as a multiple of those that run at once: more could not
-// be tried in the time there is. A guess: not measured.
+// The most trials of a plan's first stage, as a multiple of the trials that can run simultaneously:
+// there is no time to try more. A guess: not measured.
 constexpr std::size_t kTriedInASlot = 4;
-// Numbers of trials to consider: each is larger than the one before by a part of it, 1 / this. All
-// numbers would take too long where there are many slots. A guess: not measured.
+// Not every number of trials is considered, since that would take too long where there are many
+// slots. After a number, the next one considered is larger by 1 / kPartOfCount of it. A guess: not
+// measured.
 constexpr std::size_t kPartOfCount = 4;
-// Floors for the seconds that are left, where something is divided by them. Below these times no
-// plan changes anything: no trial could start and report.
+// Where something is divided by the seconds left, fewer seconds count as this. In so short a time
+// no trial could start and report, so no plan changes anything.
 constexpr double kLeastLeftSeconds = 1e-3;
 constexpr double kLeastPricedSeconds = 1;
 
 // The probability that a standard normal variable is below z.
 double Below(double z) { return 0.5 * std::erfc(-z * M_SQRT1_2); }
 
-// A trial's loss at the deadline, as it will be known when the best trial is chosen. `count` trials
-// are alike.
+// A trial's loss at the deadline as a normal variable ("What is expected", above). It stands for
+// `count` trials that are alike.
 struct Outlook {
   double mean = 0;
   double spread = 0;
@@ -127,7 +131,7 @@ double ExpectedGain(double mean, double spread, double than) {
          spread * std::exp(-0.5 * z * z) * M_SQRT1_2 * std::numbers::inv_sqrtpi;
 }
 
-// The part of its whole drop that a curve has still to come after this work.
+// The part of a curve's whole drop that is still to come after this work.
 double WayLeft(const Forecast& forecast, double work) {
   return std::pow(1 + work / forecast.scale, -forecast.exponent);
 }
@@ -182,7 +186,8 @@ void DeadlinePlanner::ListArms() {
   for (std::size_t i = 0; i < fresh; ++i) arms_.push_back({.forecast = study_.fresh});
 }
 
-// While speeds, start-ups or curves are unknown: running trials go on, others take what is free.
+// The plan while speeds, start-ups or curves are unknown: running trials go on, and other trials
+// take what is free.
 void DeadlinePlanner::RunAll() {
   std::vector<std::size_t> order(arms_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -210,7 +215,8 @@ std::vector<std::size_t> DeadlinePlanner::InOrder(double optimism) const {
   return order;
 }
 
-// Deals out spare width, a step at a time, in turn to the arms that may have it.
+// Deals out the spare width in rounds. In each round, every arm that may have more gets one step
+// (narrow_).
 template <typename MayHave>
 void DeadlinePlanner::Deal(Stage& stage, Milli spare, MayHave may_have) const {
   for (bool dealt = true; dealt && spare >= narrow_;) {
@@ -240,12 +246,13 @@ DeadlinePlanner::Stage DeadlinePlanner::Stay(const std::vector<std::size_t>& ord
       --slots;
     }
   }
-  // Where too few trials start, they are wider.
+  // If too few trials start to use all devices, they start wider.
   Deal(stage, spare, [](const Arm& arm) { return arm.held == 0; });
   return stage;
 }
 
-// The first `count` arms of this order. All devices are dealt out among those that run at once.
+// A stage of the first `count` arms in this order. All devices are dealt out among the arms that
+// run now.
 DeadlinePlanner::Stage DeadlinePlanner::Widened(const std::vector<std::size_t>& order,
                                                 std::size_t count) const {
   Stage stage;
@@ -279,8 +286,9 @@ DeadlinePlanner::Stage DeadlinePlanner::Widened(const std::vector<std::size_t>& 
 }
 
 // The work of a trial at the deadline if it is chosen for the second stage, which has `rest_s`
-// seconds. `seen` is its work until then. It goes on as it is, or starts again at full width,
-// whichever gets further.
+// seconds. `seen` is its work before that stage. `as_it_is` is the work that it adds in that stage
+// at its present width. The trial stays at that width or starts again at full width, whichever gets
+// further.
 double DeadlinePlanner::WorkAtEnd(const Arm& arm, double seen, double as_it_is,
                                   double rest_s) const {
   const double wider = std::max(rest_s - leaving_s_ - start_up_s_, 0.0) * Speed(wide_) * arm.pace;
@@ -298,7 +306,7 @@ double DeadlinePlanner::ValueWith(const Stage& stage, std::size_t length) const 
   const double rest_s = left_s_ - seconds;
   const double each_s =
       seconds * static_cast<double>(stage.widths.size()) / static_cast<double>(stage.arms.size());
-  // Where running trials have to leave first, trials that start wait for that.
+  // If running trials have to leave, the trials that start wait until these have left.
   const double start_s = StartCounts() * start_up_s_ + (Leavers(stage) > 0 ? leaving_s_ : 0);
   std::vector<Outlook> outlooks;
   const Arm* last_arm = nullptr;
@@ -319,7 +327,7 @@ double DeadlinePlanner::ValueWith(const Stage& stage, std::size_t length) const 
     const double lost_s = arm.held == width ? -arm.credit_s : start_s;
     const double speed = Speed(width) * arm.pace;
     const double seen = arm.done + std::max(each_s - lost_s, 0.0) * speed;
-    // The part of its start that is still to come when the first stage is over.
+    // The seconds of its start-up that are still to come when the first stage is over.
     const double to_come_s = std::max(lost_s - each_s, 0.0);
     const double end = WorkAtEnd(arm, seen, std::max(rest_s - to_come_s, 0.0) * speed, rest_s);
     const double then = WayLeft(*arm.forecast, std::min(seen, end));
@@ -343,7 +351,8 @@ double DeadlinePlanner::ValueWith(const Stage& stage, std::size_t length) const 
   return ExpectedLeast(outlooks, constant);
 }
 
-// What becomes of existing trials that run only after the first stage, the best first.
+// Lists the losses expected of existing trials that run only after the first stage, the lowest
+// first.
 void DeadlinePlanner::ListIdle() {
   for (std::size_t length = 0; length < kStages.size(); ++length) {
     for (std::size_t i = 0; i < arms_.size(); ++i) {
@@ -373,7 +382,7 @@ void DeadlinePlanner::Decide() {
   const std::vector<std::size_t> by_hope = InOrder(1);
   Stage best = Stay(by_hope);
   if (best.arms.empty()) return;
-  // The shortest first stage is not considered here. With it, a change that is better made at once
+  // The shortest first stage is not considered here. With it, a change that should be made now
   // would be put off again and again.
   expected_ = ValueOf(best, /*at_least=*/1);
   // What a second of a device is worth: the improvement still expected, divided by all device time
@@ -384,7 +393,7 @@ void DeadlinePlanner::Decide() {
           : std::max(study_.best - expected_, 0.0) /
                 (std::max(left_s_, kLeastPricedSeconds) * static_cast<double>(devices_));
   FindHopeless(price);
-  // A trial that is changed now would not report again before the deadline.
+  // It is too late if a trial that is changed now would not report again before the deadline.
   const bool too_late = left_s_ < leaving_s_ + start_up_s_ + 1 / Speed(wide_);
   double to_beat = expected_ - kLeastImprovement * study_.fresh->spread;
   for (std::size_t count = 1; count <= std::min(arms_.size(), kTriedInASlot * slots());) {
@@ -402,9 +411,9 @@ void DeadlinePlanner::Decide() {
   Adopt(best);
 }
 
-// How long leaving takes is learned from the first trial that leaves. Of the trials that are to
-// leave, the worst one goes first. Until it has left, no other trial leaves, except trials that are
-// given up.
+// The time that leaving takes is learned from the first trial that leaves. Of the trials that are
+// to leave, the one with the worst forecast leaves first. Until it has left, no other trial leaves,
+// except trials that are given up.
 DeadlinePlanner::Stage DeadlinePlanner::Try(const Stage& stage,
                                             const std::vector<std::size_t>& by_hope,
                                             const std::vector<std::size_t>& by_mean) const {
@@ -443,7 +452,7 @@ int DeadlinePlanner::Leavers(const Stage& stage) const {
 // worth.
 void DeadlinePlanner::FindHopeless(double price) {
   if (study_.judged) return;
-  // Until a trial has left, leaving is assumed to take as long as a start.
+  // Until a first trial has left, leaving is assumed to take as long as a start-up.
   const double leaving_s = study_.leaving_known ? leaving_s_ : start_up_s_;
   for (Arm& arm : arms_) {
     if (arm.held == 0 || IsFixed(*arm.item)) continue;
@@ -466,7 +475,8 @@ double DeadlinePlanner::Lost(const Stage& stage) const {
   return lost;
 }
 
-// A trial that takes the place of another starts when that one has left.
+// Makes this stage the plan. If parallelism is limited, a waiting trial that takes the place of
+// another is chosen only once the other has left.
 void DeadlinePlanner::Adopt(const Stage& stage) {
   int free = study_.parallelism > 0 ? study_.parallelism - study_.running
                                     : std::numeric_limits<int>::max();

@@ -33,22 +33,22 @@ class DeadlinePlanner {
     const WorkItem* item = nullptr;  // null: to be proposed
     const Forecast* forecast = nullptr;
     double done = 0;
-    double credit_s = 0;  // trained since its last report; lost if it leaves
+    double credit_s = 0;  // seconds trained since its last report; lost if it leaves
     Milli held = 0;       // the width it runs at; 0: it does not run
     double pace = 1;
     double way = 1;         // the part of the whole drop in loss that is still to come
     double spread = 0;      // standard deviation of the whole drop
     bool hopeless = false;  // not worth saving
   };
-  // The first stage of a plan: its arms, and the widths of those that run now. In the second stage
-  // the best of them has all devices that it can use.
+  // The first stage of a plan: its arms, and the widths of the arms that run now. In the second
+  // stage the best arm has all devices that it can use.
   struct Stage {
     std::vector<std::size_t> arms;
-    std::vector<Milli> widths;  // of the first arms; the others run later in the stage
+    std::vector<Milli> widths;  // of the arms that come first; the others run later in the stage
   };
-  // Lengths of the first stage to choose from, as parts of the time left. Short lengths are closer
-  // together: every report brings a new plan, so only the beginning of a plan is carried out. The
-  // time to make a plan grows with their number. A guess: not measured.
+  // Lengths of the first stage to choose from, as fractions of the time left. Short lengths are
+  // closer together: every report brings a new plan, so only the beginning of a plan is carried
+  // out. The time to make a plan grows with the number of lengths. A guess: not measured.
   static constexpr std::array<double, 7> kStages = {0.04, 0.1, 0.2, 0.35, 0.5, 0.75, 1};
 
   void ListArms();
@@ -63,10 +63,10 @@ class DeadlinePlanner {
             const std::vector<std::size_t>& by_mean) const;
   void Adopt(const Stage& stage);
   // The best loss expected at the deadline. ValueWith: for one length of the first stage, given as
-  // an index into kStages. ValueOf: for the best length from `at_least` on.
+  // an index into kStages. ValueOf: for the best length whose index is `at_least` or higher.
   double ValueWith(const Stage& stage, std::size_t length) const;
   double ValueOf(const Stage& stage, std::size_t at_least) const;
-  double StartCounts() const;  // the part of a start-up that is charged
+  double StartCounts() const;  // the fraction of a start-up that is charged
   double WorkAtEnd(const Arm& arm, double seen, double as_it_is, double rest_s) const;
   void ListIdle();
   bool Keeps(const Stage& stage, std::size_t arm) const;
@@ -84,12 +84,12 @@ class DeadlinePlanner {
   Milli wide_;    // the most width a trial can use
   Time now_;
   double left_s_;               // until the deadline
-  double start_up_s_;           // of a launch until its first step
+  double start_up_s_;           // from the start of a launch to its first step
   double leaving_s_;            // for a launch to save and leave
   std::vector<double> speeds_;  // at each multiple of narrow_
   std::vector<Arm> arms_;
-  // For each length: the expected loss of each existing trial, with its arm, if it runs only after
-  // the first stage. The best comes first.
+  // For each length of the first stage: the loss expected of each existing trial if it runs only
+  // after the first stage, with the index of its arm. The lowest loss comes first.
   std::array<std::vector<std::pair<double, std::size_t>>, kStages.size()> idle_;
   int fresh_ = 0;
   std::vector<Wanted> chosen_;

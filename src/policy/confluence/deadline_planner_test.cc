@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-// Four GPUs; a unit of work takes ten seconds on one, a start twenty.
+// Four GPUs. A unit of work takes ten seconds on one GPU, and a start-up takes twenty seconds.
 class DeadlinePlannerTest : public testing::Test {
  protected:
   DeadlinePlannerTest() {
@@ -33,7 +33,8 @@ class DeadlinePlannerTest : public testing::Test {
       views_.speeds.Learn({.shape = "study1", .kind = "A100", .width = kWhole}, 1, 10);
   }
 
-  // A loss that falls from 1 towards this, half of the way in eight units.
+  // A loss that falls from 1 towards `limit`. After eight units of work it has come half of the
+  // way.
   const Forecast& Curve(double limit, double spread) {
     forecasts_.push_back(
         {.known = true, .limit = limit, .drop = 1 - limit, .scale = 8, .spread = spread});
@@ -48,7 +49,7 @@ class DeadlinePlannerTest : public testing::Test {
   }
   StudyView& study() { return views_.view.studies[0]; }
 
-  // "1:4" for a trial and its width, "new:2" for so many that are to be proposed.
+  // "1:4" is trial 1 at width 4; "new:2" stands for two trials that are to be proposed.
   std::vector<std::string> Chosen() const {
     const DeadlinePlanner focus(views_.cluster, views_.view, views_.view.studies[0], 4 * kWhole,
                                 now_);

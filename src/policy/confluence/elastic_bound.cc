@@ -12,23 +12,24 @@
 //
 //   max of the sum of S(w(i)) <= max of the sum of E(w(i)) = j E(min(n / j, m)) = R(j),
 //
-// because E is concave (equal widths are best) and rises. Giving the devices away piece by piece,
-// each piece to the trial that it helps most, comes to the same.
+// because E is concave (equal widths are best) and rises. The same sum results if the devices are
+// given away piece by piece, each piece to the trial that it helps most.
 //
 // Where n / j lies between two corners of E, there may be no single width with the speed E(n / j).
-// But trials that alternate between the widths of the two corners have it on average. So R(j) can
-// be reached over time. R(j) never falls as j grows: an additional trial may have the width 0.
+// But trials that alternate between the widths of the two corners have that speed on average. So
+// R(j) can be reached over time. R(j) never falls as j grows: an additional trial may have the
+// width 0.
 //
 // The bound: whatever else runs, the j longest trials never have more than the speed R(j) together.
-// So the makespan T >= (sum of their seconds alone) / R(j), for every j. With j = 1 that is the
-// longest trial at its widest. With j = k, the number of trials, it is all trials on all devices.
-// The bounds between these show where a few long trials cannot use the devices that many short ones
-// leave. Cost: a sort.
+// So the makespan T >= (sum of their seconds alone) / R(j), for every j. With j = 1 the bound is
+// the time of the longest trial at its widest. With j = k, the number of trials, it is the time of
+// all trials on all devices. The values of j between these matter if a few long trials cannot use
+// all the devices once the short trials have ended. Cost: a sort.
 
 namespace sluice {
 namespace {
 
-// E, as its corners with rising x. The first corner is at 0.
+// The curve E, stored as its corners in the order of rising x. The first corner is at 0.
 class Envelope {
  public:
   Envelope(const SpeedTable& widths, double widest) {

@@ -47,10 +47,10 @@ TEST(ElasticBoundTest, ADentInTheTableIsBridged) {
   // Width 2 is no better than 1; three trials on 6 devices take turns at widths 1 and 4.
   const SpeedTable dented = Table({{1, 1}, {2, 1}, {4, 3}});
   EXPECT_NEAR(MostSpeed(dented, {.devices = 6, .most_width = 4}, 3), 3 * (1 + 2.0 / 3), 1e-12);
-  // Quicker than in proportion: one after the other is best.
+  // Speed grows faster than width, so running one trial after the other is best.
   const SpeedTable steep = Table({{1, 1}, {4, 8}});
   EXPECT_NEAR(MostSpeed(steep, {.devices = 4, .most_width = 4}, 4), 8, 1e-12);
-  // Not if the widest is out of reach.
+  // That is not so if there are too few devices for the widest.
   EXPECT_NEAR(MostSpeed(steep, {.devices = 1, .most_width = 4}, 4), 1, 1e-12);
 }
 
@@ -72,7 +72,8 @@ TEST(ElasticBoundTest, NothingToRunOnTakesForEver) {
   EXPECT_EQ(ElasticBound(std::vector{0.0}, SpeedTable(), {}), 0);
 }
 
-// No widths drawn at random are quicker together than R, and no fixed widths end before the bound.
+// Trials at widths drawn at random are never faster together than MostSpeed, and never end before
+// the bound.
 TEST(ElasticBoundTest, NoWidthsAreBetter) {
   Random random(6);
   for (int i = 0; i < 2000; ++i) {

@@ -17,9 +17,9 @@ Milli Alive(const StudyView& study, Milli paused) {
   return study.parallelism > 0 ? std::min<Milli>(trials, study.parallelism) : trials;
 }
 
-// How many paused trials are expected to go on: all of them, or one in eta. Other trials that reach
-// the rung settle which ones go on, so no more paused trials count than there are trials that run
-// or wait.
+// How many paused trials are expected to go on: all of them, or one in eta. Which of them go on is
+// settled by other trials as these reach the rung. So no more paused trials count than there are
+// trials that run or wait.
 Milli GoOn(const StudyView& study) {
   if (study.all_go_on) return study.paused;
   return std::min(study.paused, study.running + study.waiting) /
@@ -35,19 +35,19 @@ Milli Held(const WorkView& work, const StudyView& study) {
   return study.demand.fused_most > 1 ? 0 : held;  // the trials of a bundle hold one device together
 }
 
-// Throughputs that differ by at most this fraction count as equal. It is above the rounding errors
-// of a sum of some speeds, and below every difference that is measured.
+// Throughputs that differ by at most this fraction count as equal. This is above the rounding error
+// of a sum of speeds, and below every measured difference.
 constexpr double kTie = 1e-9;
 
 // The width with the most throughput per device, averaged over all devices. If widths up to one
 // device tie, the narrowest wins: waiting trials start at that width too. If a width of several
-// devices ties, the widest wins: a study that uses many devices as well as few keeps its claim to
-// many.
+// devices ties, the widest wins: a study that makes as much of each device with many devices as
+// with few keeps its claim to many.
 Milli ThriftyWidth(const Cluster& cluster, const SpeedModel& speeds, const StudyView& study) {
   const Milli least = LeastWidth(study.demand);
   const Milli most = std::max(least, WidestFit(cluster, study.demand));
   if (most == least) return least;
-  std::map<std::string, double> kinds;  // how many devices of each
+  std::map<std::string, double> kinds;  // the number of devices of each kind
   const bool on_cores = study.demand.gpus == 0;
   if (on_cores) kinds[""] = 1;
   for (const Node& node : cluster.nodes()) {
@@ -109,7 +109,7 @@ std::vector<Milli> FairShares(Milli all, const std::vector<Claim>& claims) {
     double weights = 0;
     for (const std::size_t i : open) weights += claims[i].weight;
     const double each = static_cast<double>(left) / weights;
-    // A claim of no more than its part is met in full. The others share what is left.
+    // A claim that is no larger than its part is met in full. The others share what is left.
     const auto modest = [&](std::size_t i) {
       return static_cast<double>(claims[i].most) <= each * claims[i].weight;
     };

@@ -12,10 +12,10 @@ struct Claim {
   double weight = 1;
 };
 
-// Weighted max-min fairness. No claim gets more than its most. A claim that gets less has at least
-// as much for its weight as any other claim. Shares are whole devices as far as possible: what
-// rounding down leaves goes, at most a device each, to the claims that lack most of their exact
-// part. Ties go to the first claim.
+// Weighted max-min fairness. No claim gets more than its most. A claim that gets less than its most
+// gets at least as much per unit of weight as any other claim. Shares are whole devices as far as
+// possible: each exact part is rounded down, and the devices left over go to the claims that lost
+// most by rounding, at most one device to each. Ties go to the first claim.
 std::vector<Milli> FairShares(Milli all, const std::vector<Claim>& claims);
 
 // What a study could hold if all its trials ran at once, each as wide as it can be.
@@ -25,12 +25,12 @@ Milli MostUsed(const StudyView& study);
 // In the order of the view.
 std::vector<Milli> SharesOf(const Cluster& cluster, const WorkView& work);
 
-// The same for the aim that all work ends soonest. First each study gets at most what its trials
+// The same, if the aim is that all work ends soonest. First each study gets at most what its trials
 // use at the width with the most throughput per device, or what they hold already if that is more.
-// What is then left goes to studies with trials that can be wider.
+// The devices that are then left go to studies with trials that can be wider.
 //
-// Where weights differ, a user asked for certain parts. A study that ends once a trial is good
-// enough does not wait for the others. In both cases the shares are those of SharesOf.
+// In two cases the shares are those of SharesOf. If weights differ, a user has asked for certain
+// shares. If a study ends once a trial is good enough, it does not wait for the others.
 std::vector<Milli> ThriftySharesOf(const Cluster& cluster, const WorkView& work);
 
 }  // namespace sluice

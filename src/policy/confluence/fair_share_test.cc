@@ -29,7 +29,8 @@ TEST(FairShareTest, WhatOneCannotUseGoesToTheOthers) {
 TEST(FairShareTest, WeightsCount) {
   EXPECT_THAT(FairShares(8000, {{.most = 9000, .weight = 3}, {.most = 9000, .weight = 1}}),
               ElementsAre(6000, 2000));
-  // A study of weight 2 and one of 1 claim more than there is, one of 5 only a device.
+  // The claims of weights 2 and 1 are larger than what there is. The claim of weight 5 is one
+  // device.
   EXPECT_THAT(FairShares(10'000, {{.most = 9000, .weight = 2},
                                   {.most = 9000, .weight = 1},
                                   {.most = 1000, .weight = 5}}),
@@ -44,7 +45,7 @@ TEST(FairShareTest, WhatIsLeftOfADivisionGoesToTheClaimThatLacksMost) {
               ElementsAre(3000, 5000));
   EXPECT_THAT(FairShares(8000, {{.most = 9000, .weight = 0.001}, {.most = 9000, .weight = 1000}}),
               ElementsAre(0, 8000));
-  // What cannot be told apart in numbers is not a device apart.
+  // A rounding error costs no claim a device.
   EXPECT_THAT(FairShares(9000, {{.most = 9000, .weight = 0.2}, {.most = 9000, .weight = 0.1}}),
               ElementsAre(6000, 3000));
 }

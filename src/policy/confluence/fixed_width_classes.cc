@@ -46,7 +46,7 @@ FixedWidthPacker::Left FixedWidthPacker::LeftOf(const Class& trials, const WorkI
   if (!study.judged || study.max_budget <= item.target) return {.next_s = next_s, .all_s = next_s};
   const double all_s = seconds(study.max_budget - item.done);
   if (!study.all_go_on) return {.next_s = next_s, .all_s = all_s};
-  // A population: each further leg ends with a stop and a start.
+  // In a population, each further stretch of work (leg) ends with a stop and a start.
   const Work leg = std::max<Work>(item.target - item.done, 1);
   const Work legs = (study.max_budget - item.target) / leg;
   const auto changes = static_cast<double>(legs);
@@ -68,8 +68,8 @@ void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
                            .kind = std::string(kinds_[k]),
                            .width = on_cores ? UsualWidth(study->demand) : made.needs[k].gpus};
       SpeedEstimate known = work_.speeds->Ask(alone);
-      // A trial takes as much of a device as it can use. So if its speed was not measured, it is
-      // taken to be as fast on its share as on a whole device.
+      // A trial's share is all that it can use of a device. So if its speed on the share was not
+      // measured, it is taken to be as fast there as on a whole device.
       if (known.measured == 0 && !on_cores) {
         alone.width = std::max(kWhole, alone.width);
         known.work_per_second = work_.speeds->Prior(alone);
@@ -110,7 +110,7 @@ void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
       trials->waiting.push_back({left, &item});
       continue;
     }
-    // A grant does not fit where its node has shrunk.
+    // A grant does not fit if its node has shrunk.
     if (!free_.Fits(*item.grant)) continue;
     free_.Take(*item.grant);
     if (item.grant->devices.size() != 1 && trials->study->demand.gpus > 0) continue;
@@ -132,8 +132,7 @@ void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
     fresh.target = study.max_budget;
     trials.of_coming = LeftOf(trials, fresh);
     if (expected > 0) count(trials, trials.of_coming, expected);
-    // A waiting trial is not kept back by one of its own study that is not proposed yet, unless all
-    // trials of the study run to the end.
+    // In a judged study, a trial that is not proposed yet does not come before a waiting trial.
     if (!trials.waiting.empty() && study.judged)
       trials.of_coming.next_s =
           std::min(trials.of_coming.next_s, trials.waiting.back().left.next_s);
@@ -145,9 +144,10 @@ void FixedWidthPacker::Classify(const std::vector<const StudyView*>& studies) {
                            [&](const Spot& spot) { return quickness[spot.kind]; });
 }
 
-// How many of these trials would run at once on all devices, counted at the speed of the fastest
-// kind. Parts of trials count too, since other trials can fill what is left of a device. With
-// `alike` there are no others, and only whole trials count (where one fits).
+// How many of these trials would run at once on all devices. On a slower kind of device, a trial
+// counts as a fraction: its speed there, divided by its speed on the fastest kind. If only a part
+// of a trial fits on a device, the part counts too, since other trials can fill that room. With
+// `alike` there are no other trials, so only whole trials count on a device that has room for one.
 double FixedWidthPacker::AtOnce(const Class& trials, bool alike) const {
   const double quickest = std::ranges::max(trials.speeds);
   const bool on_cores = trials.study->demand.gpus == 0;

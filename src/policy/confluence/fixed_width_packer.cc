@@ -6,91 +6,99 @@
 #include "cluster/width.h"
 #include "policy/solve/set_search.h"
 
-// Worth. Each device is filled with the set of trials that is worth most. The worth of a trial is
-// the largest fraction it takes of any resource of the device, times 1 to 2: one plus its time left
-// as a fraction of the longest trial's. The rules below may raise that factor, to 5 at most. So
-// full devices come first. Of sets that fill a device equally well, the one with the longest trials
-// runs: they would otherwise be left over at the end. A trial that takes much memory and little
-// else counts by its memory, so it is not passed over for ever.
+// Worth. Each device is filled with the set of trials that is worth most. The worth of a trial is a
+// product. The first factor is the largest fraction that the trial takes of any resource of the
+// device. The second factor is 1 + the trial's time left / the time left of the longest trial, so
+// it is between 1 and 2. The rules below may raise it to at most 5. Thus full devices come first.
+// Of sets that fill a device equally well, the set with the longest trials runs, because these
+// would otherwise be left over at the end. A trial that takes much memory and little else counts by
+// its memory, so it is not passed over for ever.
 //
-// Trials that pack badly with their like. Two trials of 0.4 leave a fifth of a device free, one of
-// 0.51 leaves half. Such trials count as if they had more work left, in proportion to the time they
-// would lose with only each other for neighbours. So they run while other trials can fill the gaps.
-// The rule is off if any study is judged: the chains of judged trials end last, so they come first.
+// Trials that pack badly with their like. Two trials of 0.4 leave a fifth of a device free, and a
+// trial of 0.51 leaves nearly half. Such trials count as if they had more work left. The addition
+// is in proportion to the time they would lose if they had only each other as neighbours. So they
+// run while other trials can fill the gaps. The rule is off if any study is judged: judged trials
+// that go on from target to target end last, so these must come first.
 //
 // Studies that end once a trial is good enough. What counts is how soon each of them ends, so short
 // trials come first.
 //
 // Trials to come. The set is chosen among trials that wait and trials that are about to be
-// proposed. A device waits until its whole set is there. Proposals come one by one, and the first
-// to arrive would take the place of another.
+// proposed. A device waits until its whole set is there. Otherwise, since proposals come one by
+// one, the first trial to arrive would take the place of another trial of the set.
 //
 // Several kinds of devices. Each kind is for the trials that it suits. An example: most trials take
-// a third as much of a device of kind A as of one of kind B. A trial that takes half as much is
-// then better left to B. So the worth of a trial is multiplied by a factor: 1 on the kind that
-// suits it best, and less on others. The factor is squared, for two reasons: a device of the wrong
-// kind wastes room on the trial, and keeps that room from trials that would not waste it. Of five
-// powers tried on the mixed clusters of HyperSack's search spaces, the square was best. The worth
-// is cut in the same way where the trial is so slow that all other work would end before it. The
-// linear program of the lower bound would choose much the same; this takes no program.
+// a third as much of a device of kind A as of one of kind B. A trial that takes half as much of A
+// as of B is then better placed on B. So the worth of a trial is multiplied by a factor: 1 on the
+// kind that suits it best, and less on others. The factor is squared, for two reasons: on a device
+// of the wrong kind a trial wastes room, and other trials that would use that room well cannot have
+// it. Of five powers tried on the mixed clusters of HyperSack's search spaces, the square was best.
+// The worth is lowered in the same way on a kind where the trial is so slow that all other work
+// would end before it. The linear program of the lower bound (policy/solve/packing_bound.h) would
+// choose nearly the same kinds, but this rule does not have to solve a program.
 //
-// Room for all. Neighbours slow each other down. So if all trials find room at once, none of this
-// is needed. Each trial goes to the fastest kind of device with room, and there to the device with
-// the most room.
+// Room for all. Neighbours slow each other down. So if there is room for all trials at the same
+// time, none of the rules above is used. Each trial then goes to the fastest kind of device with
+// room, and of that kind to the device with the most room.
 //
 // Judged trials. A trial that is judged on its way counts with all the work it could still do. In a
 // population it also counts with the price of every stop and start on its way. Most judged trials
-// are stopped, but the chains of those that go on are what is left over at the end. Within its
-// study a trial counts only to where it is judged next. The first trial of a study comes before all
-// others: until it has run, the length of the study's trials is not known.
+// are stopped, but the few that go on to the full budget are what is left over at the end. Among
+// the trials of its own study, a trial counts only with the work until it is judged next. The first
+// trial of a study comes before all others: until it has run, the length of the study's trials is
+// not known.
 //
-// Turns. Where a study's trials are not judged, its work is fixed, and what matters is that
-// everything ends together. A trial that has just reported makes room for a trial with clearly more
-// work left, if that is worth saving the first and starting it again. All turns together save at
-// most the time of the longest trial: without turns, that trial runs alone at the end. So the
-// further off the end is, the fewer turns are worth their price. Where turns cost nothing,
-// HyperSack's search spaces end 5 % after the lower bound on average and 12 % at most. Where turns
-// are dear, they are left for the end. A study that ends once a trial is good enough takes no
-// turns: many trials that are half done are of no use to it.
+// Turns. If a study's trials are not judged, its work is fixed, and what matters is that all trials
+// end at about the same time. So a trial that has just reported makes room for a trial with clearly
+// more work left, if that is worth the price: the first trial must be saved, and started again
+// later. All turns together save at most the time of the longest trial: without turns, that trial
+// runs alone at the end. So the further off the end is, the fewer turns are worth their price. If
+// turns cost nothing, HyperSack's search spaces end 5 % after the lower bound on average and 12 %
+// at most. If turns are expensive, trials take them only near the end. A study that ends once a
+// trial is good enough takes no turns: many trials that are half done are of no use to it.
 //
 // Late trials. A trial that takes much of a device would rarely find a turn, since the trials that
-// share a device report at different times. It is late once all other work would end before it.
-// Then one device is cleared for it: each trial that reports there leaves, and what becomes free is
-// kept for the late trial. A part of one device is idle until the next report. That is little,
-// compared with all devices idle at the end.
+// share a device report at different times. A trial is late once all other work would end before
+// it. Then one device is cleared for it: each trial that reports there leaves, and what becomes
+// free is kept for the late trial. A part of one device is idle until the next report. That is
+// little, compared with nearly all devices being idle at the end.
 //
-// Cost: for each device with room, or with a trial that has just reported, a search among sets, cut
-// off by what the free share could be worth at most. Alternatives: HyperSack's heuristics, which
-// place trial after trial and leave gaps that no order avoids; its integer program, which fills
-// better but does not look ahead; play-outs of many orders, which take as many times as long.
-// FindBestPattern answers the same question for trials that are worth the same each. It begins with
-// a linear program, which is too slow for every report.
+// Cost: a search among sets, for each device with room or with a trial that has just reported. A
+// branch of the search is cut off if the free share cannot be worth enough to make the best set.
+// Alternatives: HyperSack's heuristics place trial after trial, and leave gaps in whatever order
+// they do it. Its integer program fills devices better but does not look ahead. A simulation of
+// many orders takes as many times as long. FindBestPattern answers the same question if all copies
+// of an item are worth the same. It begins with a linear program, which is too slow for every
+// report.
 
 namespace sluice {
 namespace {
 
-// About this many turns at most, until all work is done. More turns let trials end closer together,
-// and each costs its price. Chosen on the scenarios of docs/evidence.md, with results in sight.
+// About this many turns at most, until all work is done. With more turns, trials end closer
+// together, but each turn has its price. Chosen on the scenarios of docs/evidence.md, with results
+// in sight.
 constexpr double kTurns = 20;
-// A turn must bring this many times its price, since the times that trials have left are estimates.
-// All turns together save no more than the longest trial, and must bring this many times their
-// price. With lower demands, trials take turns that do not pay. With higher ones, long trials are
-// left over at the end. Guesses: not measured.
+// kOneTurn: a turn must save this many times its price, since the times that trials have left are
+// estimates. kAllTurns: all turns together save at most the time of the longest trial, and that
+// must be this many times their price. With lower values, trials take turns that do not pay. With
+// higher values, long trials are left over at the end. Guesses: not measured.
 constexpr double kOneTurn = 2;
 constexpr double kAllTurns = 5;
 // The weight of the time lost by trials that pack badly with their like. Chosen with all 24 cases
 // of HyperSack's search spaces in sight; 3 to 6 do as well (docs/evidence.md).
 constexpr double kAlikeCounts = 4;
-// Cap on time left / longest. It binds for endless trials, and for trials that pack badly: so the
-// worth of a trial is at most 5 times its fraction of the device. A guess: not measured.
+// The cap on a trial's time left, as a multiple of the time left of the longest trial. It binds for
+// endless trials, and for trials that pack badly with their like. So the worth of a trial is at
+// most 5 times its fraction of the device. A guess: not measured.
 constexpr double kLongestCounts = 4;
-// Late trials in one plan; the others come in the next. Each costs a look at all devices. More late
-// trials than devices that can be cleared change nothing. A guess: not measured.
+// The most late trials that one plan considers; the next plan considers the others. Each costs a
+// look at all devices. Late trials beyond the number of devices that can be cleared change nothing.
+// A guess: not measured.
 constexpr std::size_t kMostLate = 32;
-// How often free share counts where a device is chosen to be cleared. Any number above 1 makes the
-// next plan, which finds more of that device free, choose the same device.
+// The weight of free share when a device is chosen to be cleared. The next plan finds more of that
+// device free. With any weight above 1, it chooses the same device again.
 constexpr Milli kFreeCounts = 2;
-// Floor for the time that all work takes, where something is divided by it.
+// Where something is divided by the time for all work, a shorter time counts as this.
 constexpr double kLeastHorizonSeconds = 1;
 
 // What a running trial holds of its one device, or of its node's cores.
@@ -140,7 +148,7 @@ Amounts FixedWidthPacker::RoomBeside(const Spot& spot) const {
   return room -= kept;
 }
 
-// The seconds that a trial counts with when trials are compared.
+// The time left that a trial counts with, in seconds, when trials are compared.
 double FixedWidthPacker::Urgency(const Class& trials, double left_s) const {
   if (left_s == kEndless) return left_s;
   if (trials.study->ends_when_good_enough) return std::max(longest_s_ - left_s, 0.0);
@@ -178,10 +186,10 @@ void FixedWidthPacker::Start(Class& trials, Grant grant, Plan& plan) {
 }
 
 // Starts trials that need several devices. The first call comes before trials of one device fill
-// the devices one by one. In this call a trial of several devices waits if a trial of one device
-// has more time left. A trial of a study that ends once a trial is good enough waits if a trial of
-// one device of another such study has less time left: that study then ends sooner, and this one no
-// later. The second call comes last, and no trial waits in it.
+// the devices one by one. In the first call a trial of several devices waits if a trial of one
+// device has more time left. In a study that ends once a trial is good enough, it waits instead if
+// another such study has a trial of one device with less time left. The other study then ends
+// sooner, and its own study no later. In the second call, which comes last, no trial waits.
 void FixedWidthPacker::StartWide(Plan& plan, bool first) {
   double longest_s = 0;
   double shortest_s = kEndless;  // of studies that end once a trial is good enough
@@ -211,9 +219,9 @@ bool FixedWidthPacker::MayLeave(const Class& trials, const WorkItem& item) const
   return item.movable && !item.leaving && TakesTurns(*trials.study) && item.heard == now_;
 }
 
-// How many more seconds than a running trial another one must have left to take its place: at least
-// 1/kTurns of the time until all work is done, and enough to pay for this turn and for its part in
-// the price of all turns.
+// To take the place of a running trial of this study, a trial must have this many more seconds left
+// than the running trial. That is at least 1/kTurns of the time until all work is done. It is also
+// enough to pay for this turn, and for the turn's part in the price of all turns.
 double FixedWidthPacker::TurnOf(const StudyView& study) const {
   return std::max(horizon_s_ / kTurns,
                   PriceOf(study) * std::max(kOneTurn, kAllTurns * horizon_s_ / longest_s_));
@@ -232,7 +240,8 @@ const FixedWidthPacker::Spot* FixedWidthPacker::RoomiestFor(const Class& trials)
   return best;
 }
 
-// Spreads the trials that need one device, or a share of one, if all of them find room at once.
+// Spreads the trials that need one device, or a share of one, if there is room for all of them at
+// the same time.
 void FixedWidthPacker::SpreadAll(Plan& plan) {
   std::vector<std::size_t> order;
   Milli takes = 0;
@@ -283,14 +292,16 @@ bool FixedWidthPacker::IsLate(const Class& trials, double left_s) const {
          left_s >= horizon_s_ + lost_alike_s_ + kOneTurn * PriceOf(*trials.study);
 }
 
-// Whether the trial is so slow on this kind that it would end after what ends last in any case.
+// Whether the trial is too slow on this kind. That is so if it would take longer there than all
+// work left takes at least, and longer than the longest trial has left.
 bool FixedWidthPacker::EndsLater(const Class& trials, std::size_t kind, double left_s) const {
   return left_s * std::ranges::max(trials.speeds) >
          std::max(horizon_s_, longest_s_) * trials.speeds[kind];
 }
 
-// The device for a late trial that fits at once: of the fastest kind with room, the device with the
-// least free share. Kinds on which it would end even later are left out. Null if there is none.
+// The device on which a late trial can start now: of the fastest kind with room, the device with
+// the least free share. Kinds that are too slow for the trial (EndsLater) are left out. Null if
+// there is no such device.
 FixedWidthPacker::Spot* FixedWidthPacker::SnuggestFor(const Class& trials, double left_s) {
   Spot* best = nullptr;
   const auto merit = [&](const Spot& spot) {
@@ -304,8 +315,8 @@ FixedWidthPacker::Spot* FixedWidthPacker::SnuggestFor(const Class& trials, doubl
   return best;
 }
 
-// Whether a running trial leaves for a late trial with `late_s` seconds left. Not if it has about
-// as much left itself, or so little that leaving is not worth its price.
+// Whether a running trial leaves for a late trial with `late_s` seconds left. It does not if it has
+// about as much time left itself, or so little that leaving is not worth its price.
 bool FixedWidthPacker::MakesWay(const Runner& runner, double late_s) const {
   const Class& trials = classes_[runner.of];
   const double left_s = LeftOf(trials, *runner.item).all_s;
@@ -314,10 +325,11 @@ bool FixedWidthPacker::MakesWay(const Runner& runner, double late_s) const {
          left_s + kOneTurn * price_s < late_s;
 }
 
-// The device to clear for a late trial: it must fit there once other trials have made room. The
-// device is chosen by its speed for the trial, times its share that is free, is being left, or is
-// held by trials that have just reported. What is free or being left counts more (kFreeCounts).
-// Null if there is none.
+// The device to clear for a late trial. The trial must fit there once other trials have made room.
+// Of such devices, the one with the highest product is chosen. The first factor is the trial's
+// speed there. The second is the share of the device that is free, is being left, or is held by
+// trials that have just reported. The share that is free or being left counts more (kFreeCounts).
+// Null if there is no such device.
 FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double left_s) {
   Spot* best = nullptr;
   double most = 0;
@@ -344,8 +356,8 @@ FixedWidthPacker::Spot* FixedWidthPacker::ClearedFor(const Class& trials, double
   return best;
 }
 
-// The longest late trial comes first. Where a trial of a study finds no device, no other late trial
-// of that study is tried.
+// Starts late trials, or keeps room for them. The longest late trial comes first. If a trial finds
+// no device, no other late trial of its study is tried.
 void FixedWidthPacker::MakeRoomForLate(Plan& plan) {
   std::vector<std::pair<double, std::size_t>> late;  // seconds left, class
   for (std::size_t c = 0; c < classes_.size(); ++c) {
@@ -423,8 +435,9 @@ void FixedWidthPacker::FillSpot(const Spot& spot, Plan& plan, std::vector<TrialK
     const double first_s = trials.After(taken).all_s;
     for (std::int64_t i = 0; i < most; ++i) {
       const double left_s = i == 0 && trials.unknown ? kEndless : trials.After(taken).all_s;
-      // In a study that ends once a trial is good enough, no trial counts for more than the one
-      // before: FindBestSet needs worths that do not rise.
+      // In a study that ends once a trial is good enough, all trials count like the first.
+      // Otherwise shorter trials, which come later, would count more, and FindBestSet needs worths
+      // that never rise.
       const double counts_s =
           trials.study->ends_when_good_enough && left_s < kEndless ? first_s : left_s;
       item.worths.push_back(Suits(trials, spot.kind, left_s) *

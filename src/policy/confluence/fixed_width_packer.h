@@ -14,14 +14,15 @@ namespace sluice {
 // with the most work left run. How it works is explained in fixed_width_packer.cc.
 class FixedWidthPacker {
  public:
-  // It may start trials of `studies`. What their running trials hold is taken out of `free`.
+  // The packer may start trials of `studies`. It takes what their running trials hold out of
+  // `free`.
   FixedWidthPacker(Cluster& free, const WorkView& work,
                    const std::vector<const StudyView*>& studies, Time now);
 
-  // Adds the trials to start to the plan, and to `leaving` the running trials that are to make room
-  // for others.
+  // Adds the trials to start to `plan`. Adds the running trials that are to make room for others to
+  // `leaving`.
   void Fill(Plan& plan, std::vector<TrialKey>& leaving);
-  // Whether some of what is free is kept for a trial that does not fit yet.
+  // Whether some free room is kept for a trial that does not fit yet.
   bool KeepsRoom() const;
 
  private:
@@ -43,21 +44,21 @@ class FixedWidthPacker {
     std::vector<DeviceNeed> needs;  // on each kind
     std::vector<double> speeds;     // on each kind
     std::vector<double> thrift;     // on each kind; 1: where it costs least (CompareKinds)
-    double at_once = 1;             // trials on all devices, if others fill the gaps
-    double alike_at_once = 1;       // the same without others
-    double lost_alike_s = 0;        // by which all of them take longer without others
+    double at_once = 1;             // trials on all devices, if other trials fill the gaps
+    double alike_at_once = 1;       // the same without other trials
+    double lost_alike_s = 0;        // how much longer all of them take without other trials
     double seconds_per_unit = 1;    // on the fastest kind
     bool unknown = true;            // speed not measured, and no trial runs to measure it
     std::vector<Waiting> waiting;   // by seconds left, most first
-    std::size_t next = 0;           // the first of them that is not started yet
+    std::size_t next = 0;           // index of the first of `waiting` that is not started yet
     Left of_coming;                 // of a trial that is not proposed yet
     std::int64_t to_come = 0;       // trials that the study could still propose or resume
-    int asked = 0;                  // how many of those there is room for
+    int asked = 0;                  // how many of `to_come` the plan has room for
     int slots = 0;                  // how many more trials may run at once
 
     // The most seconds left of any trial that could start next; 0 without a slot.
     double LongestNext() const;
-    // How many trials a search has already counted in. They are not started yet.
+    // How many of the next trials a search has counted already, without starting them.
     struct Taken {
       std::int64_t waiting = 0;
       std::int64_t to_come = 0;
@@ -80,8 +81,8 @@ class FixedWidthPacker {
     int device = -1;  // -1: the node's cores
     std::size_t kind = 0;
     std::vector<Runner> running;
-    Amounts kept_free{};    // room kept for late trials,
-    double kept_for_s = 0;  // of which the longest has this much time left
+    Amounts kept_free{};    // room kept for late trials
+    double kept_for_s = 0;  // time left of the longest of these late trials; 0: there is none
   };
   void ListSpots();
   void Classify(const std::vector<const StudyView*>& studies);
@@ -113,13 +114,13 @@ class FixedWidthPacker {
   Cluster& free_;
   const WorkView& work_;
   Time now_;
-  std::vector<std::string_view> kinds_;  // of devices; the first stands for cores
+  std::vector<std::string_view> kinds_;  // of devices; the first, an empty name, stands for cores
   std::vector<Spot> spots_;
   std::vector<Class> classes_;
   bool all_fixed_ = true;         // no trial is judged
-  double longest_s_ = 1;          // that the longest trial has left
-  double horizon_s_ = 0;          // that all work left takes at least
-  double lost_alike_s_ = 0;       // more that it may take, since trials pack badly with their like
+  double longest_s_ = 1;          // seconds that the longest trial has left
+  double horizon_s_ = 0;          // seconds that all work left takes at least
+  double lost_alike_s_ = 0;       // seconds more, if trials have only their like as neighbours
   std::vector<Milli> kept_cpus_;  // of each node, kept for late trials
 };
 

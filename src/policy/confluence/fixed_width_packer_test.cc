@@ -79,7 +79,7 @@ TEST(FixedWidthPackerTest, ATrialThatDoesNotFitBesideItsLikeRunsWhileThereAreOth
     t.speeds.Learn({.shape = std::string(study.shape), .kind = "A100", .width = study.demand.gpus},
                    1, 1);
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("1:0.51", "11:0.48"));
-  // Chains of those that are judged end last.
+  // Judged trials count to their full budget.
   t.view.studies[1].judged = true;
   t.view.studies[1].max_budget = 400;
   EXPECT_THAT(TestViews::Placed(Fill(t).plan), UnorderedElementsAre("11:0.48", "12:0.48"));
@@ -243,7 +243,7 @@ TEST(FixedWidthPackerTest, WhereAllFindRoomTheyAreSpread) {
   for (std::uint32_t trial = 1; trial <= 4; ++trial) t.Waiting(2, trial, 10);
   EXPECT_THAT(Used(Fill(t).plan),
               ElementsAre(Pair(0, 600), Pair(1, 600), Pair(2, 600), Pair(3, 600)));
-  // Not where others would have to wait for that.
+  // Trials are not spread if others would then have to wait.
   for (std::uint32_t trial = 5; trial <= 12; ++trial) t.Waiting(2, trial, 10);
   EXPECT_EQ(Used(Fill(t).plan)[0], 1000);
 }
@@ -283,7 +283,7 @@ TEST(FixedWidthPackerTest, AStudyThatHasEndedIsAskedForNoMore) {
   LearnUnitSpeeds(t);
   const Plan plan = Fill(t).plan;
   ASSERT_EQ(plan.wanted_room.size(), 1U);
-  EXPECT_EQ(plan.wanted_room[0].trials, 1) << "that it is on its way is known";
+  EXPECT_EQ(plan.wanted_room[0].trials, 1) << "only the trial that is on its way";
 }
 
 TEST(FixedWidthPackerTest, NoTrialLeavesForOneThatIsNotThere) {
@@ -355,12 +355,12 @@ TEST(FixedWidthPackerTest, OneThatHasJustReportedMakesWayForALongerOne) {
   t.Running(1, 1, 10, 1000).heard = now;
   t.Waiting(1, 2, 100);
   EXPECT_THAT(Fill(t, now).leaving, ElementsAre(TrialKey{StudyId(1), TrialId(1)}));
-  t.view.items[0].heard = {};  // what it did since then would be lost
+  t.view.items[0].heard = {};  // its work since then would be lost
   EXPECT_THAT(Fill(t, now).leaving, IsEmpty());
 }
 
-// Two trials run side by side on one device. One trial waits that needs both their places, and one
-// that needs one.
+// Two trials run side by side on one device. One waiting trial needs the places of both, another
+// waiting trial needs one place.
 TestViews WithOneLate(Time now) {
   TestViews t(2);
   t.Study(1, {.cpus = 0, .gpus = 500}).start_up_known = true;
@@ -381,7 +381,7 @@ TEST(FixedWidthPackerTest, RoomIsKeptForOneThatWouldBeTheLast) {
   Filled filled = Fill(t, now);
   EXPECT_THAT(filled.leaving, ElementsAre(TrialKey{StudyId(1), TrialId(1)}));
   EXPECT_THAT(filled.plan.placements, IsEmpty());
-  // The second reports, and then there is room.
+  // Then the second trial reports and makes room too.
   t.view.items[0].running = false;
   t.view.items[1].heard = now;
   filled = Fill(t, now);

@@ -12,12 +12,13 @@
 namespace sluice {
 namespace {
 
-// A move must save this many times its price, since speeds are estimates. Lower: moves that do not
-// pay. Higher: trials stay on slow devices beside idle fast ones. A guess: not measured.
+// A move must save this many times its price, since speeds are estimates. With a lower value,
+// trials make moves that do not pay. With a higher value, trials stay on slow devices while fast
+// devices are idle. A guess: not measured.
 constexpr double kMovePays = 2;
 // The same where a stopper may end the trial before the move has paid. Chosen on the scenario
-// two-studies: with 2, it ended 3.6 % later than under the best published policy, with 8 about as
-// soon (docs/evidence.md).
+// two-studies: with 2, that scenario ended 3.6 % later than under the best published policy; with
+// 8, it ended about as soon (docs/evidence.md).
 constexpr double kMovePaysIfJudged = 8;
 
 std::string_view KindOf(const Cluster& cluster, const Grant& grant) {
@@ -40,7 +41,7 @@ void MoveToFasterDevices(const Cluster& cluster, const WorkView& work, Time now,
   std::map<TrialKey, Placement*> placed;
   for (Placement& placement : plan.placements) placed[placement.trial] = &placement;
   std::vector<const WorkItem*> staying;   // running trials that would go on where they are
-  std::vector<const WorkItem*> unlisted;  // those of them that the plan does not list
+  std::vector<const WorkItem*> unlisted;  // the staying trials that the plan does not list
   for (const WorkItem& item : work.items) {
     if (!item.running || item.leaving) continue;
     const auto found = placed.find(item.trial);
@@ -50,7 +51,7 @@ void MoveToFasterDevices(const Cluster& cluster, const WorkView& work, Time now,
     staying.push_back(&item);
     if (placed.erase(item.trial) == 0) unlisted.push_back(&item);
   }
-  Cluster books = cluster;  // with the trials that run, and those that are to start
+  Cluster books = cluster;  // `cluster` with the trials that are to start
   for (const auto& [trial, placement] : placed)
     if (books.Fits(placement->grant)) books.Take(placement->grant);
 

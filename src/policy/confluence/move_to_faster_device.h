@@ -4,9 +4,10 @@
 
 namespace sluice {
 
-// Where devices are of several kinds: moves a running trial to a faster device that is idle, and
-// stays idle by this plan. The time saved must be worth the price of saving the trial and starting
-// it again. A trial on several devices keeps its width.
+// Changes a plan if devices are of several kinds: moves running trials to faster devices that are
+// idle and that the plan leaves idle. The time that a move saves must be worth the price of saving
+// the trial and starting it again. No trial moves while new trials are on their way or asked for. A
+// trial on several devices keeps its width.
 void MoveToFasterDevices(const Cluster& cluster, const WorkView& work, Time now, Plan& plan);
 
 }  // namespace sluice

@@ -21,7 +21,7 @@ class MoveToFasterDeviceTest : public testing::Test {
     t.Running(1, 1, 100, 1000);
     plan.keeps_running = true;
   }
-  // The node trial 1 is to be on.
+  // The node on which trial 1 is to run; 0: it is to leave.
   std::uint32_t Where() {
     Plan hastened = plan;
     MoveToFasterDevices(t.cluster, t.view, now, hastened);

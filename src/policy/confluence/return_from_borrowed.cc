@@ -6,25 +6,25 @@
 
 #include "policy/fusion.h"
 
-// Suppose that the n trials with the most seconds left leave the lent devices. Then the programs on
-// own devices grow to ceil((trials there + n) / devices) trials each. They end when their longest
-// trial has ended at that speed, after the price of the return (kStartUpsOfReturn). What stays on
-// lent devices ends when its longest trial does. The best n is found by trying all, which are no
-// more than own devices have room for. The return must let everything end clearly sooner
-// (kReturnPays).
+// Own devices are devices that are not lent. Suppose that the n trials with the most seconds left
+// leave the lent devices. Then the programs on own devices grow to ceil((trials there + n) /
+// devices) trials each. They end when their longest trial has ended at the speed of such a program,
+// after the price of the return (kStartUpsOfReturn). The trials that stay on lent devices end when
+// the longest of them does. The best n is found by trying every n for which own devices have room.
+// The return must let all trials end clearly sooner (kReturnPays).
 //
-// A judged trial counts as if it went on to its full budget: any that still runs may do so, and
+// A judged trial counts as if it went on to its full budget: any running trial may do so, and
 // trials that are stopped on their way delay nothing.
 
 namespace sluice {
 namespace {
 
-// All trials must end within this part of the time they would take without the return: speeds are
-// estimates. Lower: trials are left on lent devices. Near 1: trials return for nothing. A guess:
-// not measured.
+// With the return, all trials must end within this part of the time that they would take without
+// it, since speeds are estimates. With a lower value, trials are left on lent devices. With a value
+// near 1, trials return for little gain. A guess: not measured.
 constexpr double kReturnPays = 0.95;
-// What a return costs, in start-ups: the trial's own, and as much again for saving, and for the
-// programs that it joins. A guess: not measured.
+// What a return costs, in start-ups: the trial's own start-up, and the same time again for saving
+// the trial and for the delay of the program that it joins. A guess: not measured.
 constexpr double kStartUpsOfReturn = 2;
 
 struct Member {

@@ -9,65 +9,67 @@
 #include "cluster/width.h"
 
 // The plan is found by bisection on the makespan L of all work left. A trial that is to end within
-// L needs at least some width w(L). It then takes the area w * seconds(w) out of the n * L
-// device-seconds there are. Of the widths that are wide enough, the one with the least area is
-// taken. That is mostly the narrowest, since a trial makes less of each device the wider it runs.
-// It is a wider one where the trial is slower on a narrow share by more than the share is narrower.
-// The smallest L at which all areas fit is the length of the plan.
+// L needs at least some width w(L). At width w it takes the area w * seconds(w). The n devices have
+// n * L device-seconds for all areas. Of the widths that are wide enough, the trial gets the one
+// with the least area. That is mostly the narrowest, since a trial makes less of each device the
+// wider it runs. It can be a wider one on shares of a device: on half the share a trial may have
+// less than half the speed. The smallest L at which all areas fit is the length of the plan.
 //
 // Trials that are yet to be proposed count too, so that no trial is widened while others would fill
-// the devices. Where most trials are stopped early, each counts with the area of an average trial.
-// But L must be long enough for one of them to run to its full budget.
+// the devices. If most trials are stopped early, each trial yet to be proposed counts with the area
+// of an average trial. But L must be long enough for one of them to run to its full budget.
 //
 // Then trials are admitted: those that have begun first, then those with the most time left. Free
 // devices that are not kept for trials still to run are spent on the trials with the most time
-// left. Where a study limits how many trials run at once, no trial is so narrow that this many
-// would leave devices idle, and places are kept for only this many.
+// left. If a study limits how many trials run at once, no trial is so narrow that this many trials
+// would leave devices idle. Places are then kept for only this many trials.
 //
-// Areas do not say which trial begins when. A trial that finds no room beside the others waits
-// until one of them ends. If all trials at once, but narrower, end no later than that, they all
-// begin at once. Then they need not start up one after another.
+// Areas do not say when each trial begins. A trial that finds no room beside the others waits until
+// one of them ends. If all trials can run simultaneously, but narrower, and still end no later,
+// they all begin now. Then they need not start up one after another.
 //
 // The cost of a change (work since the last report, leaving, start-up) is part of a trial's seconds
-// at every width but the one it has. So a trial is moved only if it ends sooner all the same. At
-// the width it has, a trial goes on at the speed of the devices it has. At another width it is
-// assumed to be as fast as on the cluster's first kind of device, where it is placed if there is
-// room. Where other studies run too, devices of that kind are mostly taken, and a trial that left
-// slow devices would find slow ones again. So with several studies all devices count as the first
-// kind.
+// at every width except its present one. So a trial is moved only if it ends sooner in spite of
+// that cost. At its present width, a trial goes on at the speed of its present devices. At another
+// width it is assumed to be as fast as on the cluster's first kind of device, where it is placed if
+// there is room. If other studies run too, devices of that kind are mostly taken, and a trial that
+// left slow devices would find slow devices again. So with several studies all devices count as the
+// first kind.
 //
-// Cost: widths x trials for each of 30 halvings. Alternatives: Fluid's formula, which knows no
-// speed curves and is worse than fifo where trials are alike and as many as devices; strip packing
-// by shelves, which has a proven bound and longer schedules.
+// Cost: widths x trials for each of 30 halvings. Alternatives: Fluid's formula does not consider
+// speed curves. It is worse than fifo if all trials are alike and there are as many trials as
+// devices. Strip packing by shelves has a proven bound, but its schedules are longer.
 
 namespace sluice {
 namespace {
 
-// The bisection ends at this part of the length, a millionth: far below the error of any speed. 20
-// halvings reach it from an interval as long as the length; there are more for wider intervals.
+// The bisection ends once its interval is this part of the length. A millionth is far below the
+// error of any speed. From an interval as long as the length, 20 halvings reach it.
 constexpr double kNearEnough = 1e-6;
 constexpr int kHalvings = 30;
-// More trials than any cluster holds, and far from what an int can hold.
+// More trials than any cluster runs, and far below what an int can hold.
 constexpr Milli kMostTrials = 1'000'000;
-// Widths of up to 16 devices are tried one by one, larger ones in steps of an eighth to a
-// sixteenth. Finer steps of a large width make no difference, and each width costs time in every
-// halving.
+// Widths of up to 16 devices are tried one by one, larger widths in steps of a sixteenth to an
+// eighth of the width. Finer steps of a large width make no difference, and each width costs time
+// in every halving.
 constexpr Milli kFineSteps = 16;
-// Speeds and lengths that differ by no more than this part are equal: more than rounding errors,
-// and less than any measured difference.
+// Speeds and lengths that differ by no more than this part count as equal. That is more than
+// rounding errors, and less than any measured difference.
 constexpr double kEqual = 1e-9;
-// Speeds are estimates. A changed trial counts as slower by this factor, and all work must end
-// within this part of the time it takes without the change, less two start-ups: one change often
-// brings another. With higher demands, widths stay as they are although others would be better.
-// With lower ones, trials are moved back and forth. Chosen on the scenarios of docs/evidence.md,
-// with results in sight; the margin of 1.05 is a guess: not measured on its own.
+// Speeds are estimates, so a change must pay clearly. A trial that is changed counts as slower by
+// the factor kWideningMargin. With the change, all work must end within kChangePays of the time
+// that it takes without the change, less kStartUpsOfChange start-ups, since one change often brings
+// another. With stricter values, widths stay as they are although other widths would be better.
+// With less strict values, trials are moved back and forth. Chosen on the scenarios of
+// docs/evidence.md, with results in sight; the margin of 1.05 is a guess: not measured on its own.
 constexpr double kWideningMargin = 1.05;
 constexpr double kChangePays = 0.9;
 constexpr double kStartUpsOfChange = 2;
 // A move loses the work since the last report. Right after the next report it would lose nothing.
-// So this time counts many times over, and a move waits for a report. The scenario elastic ends 3 %
-// sooner than with 1 (docs/evidence.md before and after). Any number that makes a second since the
-// last report dearer than what a move saves does the same.
+// So the time since the last report counts this many times, and a move waits for a report. The
+// scenario elastic ends 3 % sooner than if that time counts once (the results in docs/evidence.md,
+// before and after the change). Any number has the same effect if it makes one second since the
+// last report cost more than a move saves.
 constexpr double kLostCounts = 100;
 
 Milli Next(Milli width, Milli least) {
@@ -113,10 +115,11 @@ WidthPlanner::WidthPlanner(const Cluster& cluster, const WorkView& work, const S
     const double part = study.typical_work / static_cast<double>(study.max_budget);
     for (double& seconds : typical_s_) seconds = start_s + (seconds - start_s) * part;
   }
-  // Of the trials that pause at their target one in eta goes on, or all do. Each is assumed to have
-  // as much left as the trial with the most left. Which trials go on is decided as other trials
-  // reach the rung: each arrival lets one in eta go on, itself or one that paused before. The other
-  // paused trials never go on.
+  // Of the trials that pause at their target, one in eta goes on, or all go on. Each of them is
+  // assumed to have as much work left as the trial with the most work left. Which trials go on is
+  // decided as other trials reach the rung: of eta arrivals, about one lets a trial go on, either
+  // the arriving trial or one that paused before. So no more paused trials count than there are
+  // trials still to arrive.
   const auto of = study.all_go_on ? 1 : static_cast<int>(std::max<std::int64_t>(study.eta, 1));
   const auto pausing = static_cast<int>(std::ranges::count_if(
       trials_, [&](const Trial& trial) { return trial.item->target < study.max_budget; }));
@@ -265,8 +268,8 @@ bool WidthPlanner::IsWorth(double length_s, double instead_of_s) const {
   return length_s + kStartUpsOfChange * Seconds(study_.start_up) <= kChangePays * instead_of_s;
 }
 
-// Running trials are changed only if all work then ends clearly sooner. To change only the trials
-// that would end too late is preferred to changing any.
+// Running trials are changed only if all work then ends clearly sooner. Changing only the trials
+// that would end too late is preferred to changing any trial.
 void WidthPlanner::Settle() {
   Change change = Change::kNone;
   length_s_ = Bisect(change);
@@ -285,8 +288,8 @@ void WidthPlanner::Settle() {
   if (coming_ == 0) BeginAtOnce(change);
 }
 
-// Running trials keep their width if they end in time, or if no change is allowed. The others are
-// as narrow as they can be, even where a wider one has less area.
+// Running trials keep their width if they end in time, or if no change is allowed. The other trials
+// are as narrow as they can be, even if a wider width has less area.
 std::optional<std::vector<std::size_t>> WidthPlanner::AllAtOnce(double length_s,
                                                                 Change change) const {
   std::vector<std::size_t> widths;
@@ -307,9 +310,9 @@ std::optional<std::vector<std::size_t>> WidthPlanner::AllAtOnce(double length_s,
   return widths;
 }
 
-// Lets all trials begin at once, narrower, if that ends no later than running in turn. In turn, the
-// trials that find no room begin once the first of the others has ended, and from then on have all
-// devices to themselves.
+// Lets all trials begin now, but narrower, if they then end no later than if some wait. If some
+// wait, the trials that find no room are assumed to begin once the first of the others has ended,
+// and to have all devices to themselves from then on.
 void WidthPlanner::BeginAtOnce(Change change) {
   const auto [in, out, spare] = LetIn(trials_);
   if (out.empty() || in.size() + out.size() < trials_.size()) return;
@@ -391,8 +394,8 @@ Milli WidthPlanner::Chosen(const Trial& trial) const {
   return stays ? WidthOf(*trial.item->grant) : widths_[trial.width];
 }
 
-// Trials that have begun come first, then those with the most time left. Trials without a slot are
-// neither in nor out.
+// Trials that have begun come first, then those with the most time left. Trials beyond the study's
+// parallelism are neither in nor out.
 WidthPlanner::Admission WidthPlanner::LetIn(std::vector<Trial>& trials) const {
   std::vector<Trial*> order;
   for (Trial& trial : trials) order.push_back(&trial);
@@ -423,7 +426,7 @@ std::vector<Wanted> WidthPlanner::Choose() const {
   auto [in, out, spare] = LetIn(trials);
   // Paused trials that will go on keep their part of the devices.
   if (away_ > 0) spare -= away_ * (devices_ / (away_ + std::ssize(in)));
-  // So do trials that are still to run beside those that are in.
+  // Trials that are still to run beside the admitted trials keep their part too.
   std::ptrdiff_t alive = std::ssize(trials) + coming_;
   if (study_.parallelism > 0) alive = std::min<std::ptrdiff_t>(alive, study_.parallelism);
   spare -= std::max<std::ptrdiff_t>(alive - std::ssize(in), 0) * widths_[best_];

@@ -33,7 +33,7 @@ class WidthPlanner {
     const WorkItem* item = nullptr;
     std::vector<double> seconds;
     std::size_t width = 0;  // index in widths_
-    std::size_t held = 0;   // index of the width it runs at; the count of widths if none
+    std::size_t held = 0;   // index of the width it runs at; widths_.size(): it does not run
   };
 
   void ListWidths(const Cluster& cluster);
@@ -48,8 +48,8 @@ class WidthPlanner {
   };
   // Which running trials may change their width: none, those that would end too late, or any.
   enum class Change { kNone, kLate, kAny };
-  // The width with the least area, in device-seconds, of those at which the trial ends within
-  // `length_s`; the count of widths if there is none.
+  // The index of the width with the least area, in device-seconds, of the widths at which the trial
+  // ends within `length_s`; widths_.size() if there is none.
   std::size_t Narrowest(const std::vector<double>& seconds, double length_s) const;
   std::size_t WidthFor(const Trial& trial, double length_s, Change change) const;
   double Area(const std::vector<double>& seconds, std::size_t width) const;
@@ -75,7 +75,7 @@ class WidthPlanner {
   std::vector<double> speeds_;                               // at each width, on devices of `kind_`
   std::map<std::string, std::vector<double>> other_speeds_;  // on other kinds that trials hold
   // Indices in widths_. least_: the narrowest width in use. With narrower trials, a study that
-  // limits how many run at once would leave devices idle. best_: of the widths from there on, the
+  // limits how many run at once would leave devices idle. best_: of the widths from least_ on, the
   // one with the most throughput per device.
   std::size_t least_ = 0;
   std::size_t best_ = 0;
@@ -85,10 +85,11 @@ class WidthPlanner {
   int coming_ = 0;                   // how many are still to be proposed
   std::vector<double> to_return_s_;  // seconds of a paused trial that goes on
   int returning_ = 0;                // how many are expected to pause and go on
-  // Trials that do not run now and are expected to: a part of the devices is kept for them.
+  // How many trials do not run now and are expected to run again: a part of the devices is kept for
+  // them.
   int away_ = 0;
   double length_s_ = 0;
-  bool may_change_ = false;  // what a change costs is known
+  bool may_change_ = false;  // whether the cost of a change is known
 };
 
 }  // namespace sluice

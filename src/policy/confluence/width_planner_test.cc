@@ -92,7 +92,7 @@ TEST(WidthPlannerTest, AsManyAsMayRunAtOnceFillTheDevicesThoughOthersAreToCome) 
     sum += width;
   }
   EXPECT_EQ(sum, 8000);
-  // The place of one that is still to come is kept.
+  // The place of a trial that is still to come is kept.
   t.view.studies[0].waiting = 2;
   t.view.items.pop_back();
   EXPECT_THAT(ChosenWidths(t, 8000), UnorderedElementsAre(Pair(1, 3000), Pair(2, 3000)));

@@ -143,7 +143,8 @@ TEST(PolicyTest, AnUnknownOneIsRefused) {
   EXPECT_THAT(none.error().message, HasSubstr("did you mean 'fifo'?"));
 }
 
-// Says the same in the simplest way there is: a whole copy of everything, each item placed.
+// Fifo's plan, made in the simplest way: all waiting items are tried one by one in a copy of the
+// cluster.
 Plan SlowFifo(Cluster free, const WorkView& work) {
   Plan plan;
   std::map<StudyId, int> running;
@@ -205,7 +206,7 @@ TEST(FifoTest, PlansAsTheSimplestFifoDoes) {
       EXPECT_EQ(fast.wanted_room[i].study, slow.wanted_room[i].study) << "seed " << seed;
       EXPECT_EQ(fast.wanted_room[i].trials, slow.wanted_room[i].trials) << "seed " << seed;
     }
-    // It says that it does not look at what runs.
+    // Its row of the table says that it does not look at running trials.
     bench.HideRunning();
     const Plan blind = bench.Propose();
     ASSERT_EQ(blind.placements.size(), fast.placements.size()) << "seed " << seed;

@@ -13,10 +13,10 @@ namespace sluice {
 namespace {
 
 // In devices. Added before rounding down, since an error in the last digits must not take a whole
-// device away. Such errors are below 1e-11 for 10,000 devices. Anything between that and the least
-// part of a device that matters gives the same widths.
+// device away. Such errors are below 1e-11 for 10,000 devices. Any value between 1e-11 and the
+// least part of a device that matters gives the same widths.
 constexpr double kRoundingError = 1e-9;
-// Trials. Stands for no limit where trials need no core, or no GPU; more than any cluster holds.
+// In trials. Stands for no limit where trials need no core, or no GPU: more than any cluster runs.
 constexpr Milli kMostAlive = 1'000'000;
 
 struct Left {

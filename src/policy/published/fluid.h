@@ -11,18 +11,18 @@ namespace sluice {
 // h_i is the time trial i would still take on one device. The sum goes over the live trials of all
 // groups. n is the number of devices. 1/c and d are the narrowest and the widest that a trial can
 // be. A trial that would get less than one device gets its narrowest width. Trials that have begun
-// are placed before new ones, and longer trials first within both. A trial that does not fit is
-// narrower, or waits.
+// are placed first, new trials after them, and of each of these the longest trial first. A trial
+// that does not fit at its width runs narrower, or waits.
 //
 // Static: a trial's width is settled when its group comes, and stays until its next group. Dynamic:
 // widths are computed again whenever work or devices change. A trial with a new width saves, leaves
-// and resumes at that width. In both modes a group comes as a whole: while studies can give more
-// live trials than there are, the plan only asks for those, and nothing else changes until they
-// have come.
+// and resumes at that width. In both modes a group comes as a whole: while more trials could be
+// alive than there are, and studies can give more, the plan only asks for these. Nothing else
+// changes until they have come.
 //
 // Differences from the published code: a trial is moved only if its width changes, and after it has
-// saved. Several groups share the devices in proportion to what is left of each. Every measured
-// speed is kept with the width it was measured at.
+// saved. Several groups share the devices in proportion to the time that each still needs. Every
+// measured speed is kept with the width it was measured at.
 class Fluid : public Policy {
  public:
   enum class Mode { kStatic, kDynamic };

@@ -115,7 +115,7 @@ TEST(FluidTest, ALongTrialThatWaitsDrivesOutNoOther) {
   t.Study(1, kHalfToFour);
   for (std::uint32_t trial : {1, 2, 3}) t.Running(1, trial, 1, 500);
   t.Waiting(1, 4, 30);
-  // It is to have four, and gets what is left.
+  // By the formula it would have four devices. It gets the three that are left.
   EXPECT_THAT(TestViews::Placed(FluidPlan(Fluid::Mode::kDynamic, t)),
               ElementsAre("1:0.5", "2:0.5", "3:0.5", "4:3"));
 }

@@ -15,14 +15,15 @@
 namespace sluice {
 namespace {
 
-// The part of a search's trials that have ended when a study that trains its best trial begins. An
-// earlier start trains more trials that are not the best in the end, a later one leaves devices
-// idle. Part of Hydro's rule as docs/policies.md gives it. Other values were not measured.
+// A study that trains the best trial of a search begins once this part of the search's trials have
+// ended. With an earlier start it trains more trials that are not the best in the end. With a later
+// start, devices stay idle. Part of Hydro's rule as docs/policies.md gives it. Other values were
+// not measured.
 constexpr double kTransferFrom = 0.5;
 // With moves: trials on a lent device must report within this part of the time that own devices
 // need for all trials. Without a limit, trials reported too late to be moved back, and all work
-// took up to 88 % longer (docs/evidence.md, generated scenarios 535 and 725). That it is a half is
-// a guess: not measured.
+// took up to 88 % longer (docs/evidence.md, generated scenarios 535 and 725). The value of a half
+// is a guess: not measured.
 constexpr double kReportsWithin = 0.5;
 
 // A bundle that runs or is to be started.
@@ -30,10 +31,10 @@ struct Bundle {
   Grant grant;                     // of each further member
   const Device* device = nullptr;  // null: on cores
   int size = 0;
-  int most = 0;        // that it takes in this plan
+  int most = 0;        // the most trials that it takes in this plan
   int full = 0;        // the same, if trials were not spread evenly
-  int capacity = 0;    // the most trials that its process takes; 0: not said yet
-  bool begun = false;  // a member has reported
+  int capacity = 0;    // the most trials that its process takes; 0: not known
+  bool begun = false;  // whether a member has reported
   bool lent = false;
   std::set<std::string_view> shapes = {};  // of its members
 };
@@ -65,7 +66,8 @@ class HydroStudyPlan {
     if (study.parallelism > 0) slots_ = std::max(0, study.parallelism - study.running);
   }
 
-  // Eager transfer: a study that trains the best of a search begins when half of that is over.
+  // Whether the study has a trial to place. Eager transfer: a study that trains the best trial of a
+  // search waits until half of the search is over.
   bool Wants() const {
     if (slots_ == 0 || study_.leader_progress < kTransferFrom) return false;
     return !waiting_.empty() || !alone_.empty() || MayAsk();
@@ -107,7 +109,7 @@ class HydroStudyPlan {
   }
 
  private:
-  // Trials. Stands for no limit: more than any cluster holds, and far from what an int can hold.
+  // In trials. Stands for no limit: more than any cluster runs, and far below what an int can hold.
   static constexpr int kMany = 1 << 20;
 
   // Starts trials unfused, by first fit.
@@ -144,7 +146,7 @@ class HydroStudyPlan {
     return std::clamp<std::ptrdiff_t>(known, 0, slots_);
   }
 
-  // The bundles that fit side by side on the cores of all nodes that are up.
+  // The number of bundles that fit side by side on the cores of all nodes that are up.
   int CountOnCores(const Cluster& cluster) const {
     Milli count = 0;
     for (const Node& node : cluster.nodes())
@@ -152,7 +154,7 @@ class HydroStudyPlan {
     return static_cast<int>(std::min<Milli>(count, kMany));
   }
 
-  // Lent or own devices on nodes that are up, with memory for at least one trial.
+  // The number of lent or own devices, on nodes that are up, with memory for at least one trial.
   int CountDevices(const Cluster& cluster, bool lent) const {
     std::ptrdiff_t count = 0;
     for (const Node& node : cluster.nodes()) {
@@ -224,7 +226,8 @@ class HydroStudyPlan {
   }
 
   // Takes out the waiting trial that is to join the bundle next: the first of a shape that its
-  // members have. If there is none, and processes take several shapes, it is the first of all.
+  // members have. If there is none, it is the first of all waiting trials, provided that the bundle
+  // is empty or processes take several shapes. Null if there is no such trial.
   const WorkItem* TakeNextFor(const Bundle& bundle, bool like_members) {
     if (const WorkItem* item = waiting_.TakeFirstOf(bundle.shapes)) return item;
     const bool any = bundle.shapes.empty() || study_.several_shapes;
@@ -244,8 +247,8 @@ class HydroStudyPlan {
     }
   }
 
-  // Trials of several shapes cannot be spread evenly. Those for which no device is left join a
-  // bundle of their shape that has its even part already.
+  // Trials of several shapes cannot be spread evenly. Trials for which no device is left join a
+  // bundle of their shape, although it has its even part already.
   void FillUnevenly(Cluster& free, Plan& plan) {
     for (Bundle& bundle : bundles_) {
       if (bundle.lent) continue;
@@ -294,7 +297,8 @@ class HydroStudyPlan {
   }
 
   // The number of trials to fuse on each lent device so that all work ends soonest. The more trials
-  // run there, the less is left for the other devices, but the longer these trials take. 0: none.
+  // run there, the less is left for the other devices, but the longer the trials there take. 0:
+  // none.
   int MostLent(const Device& device, const Cluster& cluster, int most) {
     if (moves_) return MostAway(device, cluster, std::min(most, even_lent_));
     if (most == 0) return 0;
@@ -318,11 +322,11 @@ class HydroStudyPlan {
     return known->second;
   }
 
-  // With moves: as many trials as report on this device in time (kReportsWithin). A trial cannot be
-  // moved back before it has reported, and own devices then have to do the rest of its work. No
-  // such limit where other studies hold all own devices.
+  // With moves: the most trials that can run on this device and still report in time
+  // (kReportsWithin). A trial cannot be moved back before it has reported, and own devices then
+  // have to do the rest of its work. There is no such limit if other studies hold all own devices.
   int MostAway(const Device& device, const Cluster& cluster, int most) {
-    if (others_are_home_) return most;  // for an unknown time
+    if (others_are_home_) return most;  // own devices are held for an unknown time
     const double own = std::max(1, CountDevices(cluster, /*lent=*/false)) *
                        fusion_.Throughput(std::min(even_, fusion_.knee()));
     const double rest = static_cast<double>(all_) / own;
@@ -345,8 +349,9 @@ class HydroStudyPlan {
     return part;
   }
 
-  // Without an item, the grant is for a trial to come. A waiting trial that no bundle takes counts
-  // as one of those. So no more trials wait for a bundle of their shape than bundles have room for.
+  // Without an item, the grant is room for a trial to come. As long as there are waiting trials
+  // that no bundle takes, the room counts for one of these (left_out_), and no trial is asked for.
+  // So no more trials wait for a bundle of their shape than bundles have room for.
   void Take(Grant grant, const WorkItem* item, Cluster& free, Plan& plan) {
     free.Take(grant);
     --slots_;
@@ -366,18 +371,18 @@ class HydroStudyPlan {
   bool on_cores_;
   bool mixed_ = false;  // its trials have several shapes, and a process takes only one
   std::vector<const WorkItem*> running_;
-  WaitingTrials waiting_;  // without those that must not be fused,
-  WaitingTrials alone_;    // which are here
+  WaitingTrials waiting_;  // all waiting trials except those in alone_
+  WaitingTrials alone_;    // trials that must not be fused
   std::vector<Bundle> bundles_;
   int coming_ = 0;               // trials that could be proposed, or are on their way
   int asked_ = 0;                // trials still to come that this plan has room for
-  std::ptrdiff_t left_out_ = 0;  // room that could take waiting trials, but not of their shape
-  bool may_resume_ = false;      // a trial that is not in the view
+  std::ptrdiff_t left_out_ = 0;  // room for trials, where no waiting trial has the right shape
+  bool may_resume_ = false;      // the study may resume a trial that is not in the view
   int slots_ = 0;
   int even_ = 1;  // trials of a bundle, if all bundles are of one size
   // With moves: the same on lent devices, for the trials that own devices have no room for.
   int even_lent_ = 0;
-  // With moves: how many more trials own devices have room for, at once or when they become free.
+  // With moves: how many more trials own devices have room for, now or once they become free.
   int home_ = 0;
   std::ptrdiff_t all_ = 0;        // with moves: trials that run or are to run
   bool others_are_home_ = false;  // other studies hold all own devices
@@ -399,7 +404,8 @@ Plan Hydro::ProposeFor(const std::vector<const StudyView*>& some, const Cluster&
   plan.keeps_running = true;
   Cluster free = cluster;
   std::vector<HydroStudyPlan> studies;
-  // A study that trains the best of an unfinished search takes only what the others leave.
+  // A study that trains the best trial of an unfinished search takes only what the other studies
+  // leave.
   for (const bool follows : {false, true}) {
     for (const StudyView* study : some) {
       if ((study->leader_progress < 1) != follows) continue;

@@ -124,7 +124,8 @@ TEST(HydroTest, WhatIsWorkedOffSoonerElsewhereStaysOutOfBubbles) {
   EXPECT_THAT(Sizes(plan), ElementsAre(8));
 }
 
-// A trial of study 1 in a bundle that holds all of the own device. It has reported ten times.
+// A trial of study 1 that has reported ten times. Its bundle holds the whole device that is not
+// lent.
 Grant RunsAtHome(TestViews& t, std::uint32_t trial) {
   Grant grant{.node = NodeId(1),
               .cpus = 0,
@@ -178,7 +179,7 @@ TEST(HydroTest, WithMovesNoTrialGoesWhereItReportsTooLateToComeHome) {
     return count;
   };
   EXPECT_GT(lent(), 0);
-  t.view.items[0].launch_reports = 1;  // trials report that rarely
+  t.view.items[0].launch_reports = 1;  // trials report only once in ten units
   EXPECT_EQ(lent(), 0);
 }
 
@@ -195,7 +196,8 @@ TEST(HydroTest, NoOtherPolicyRunsTrialsInBubbles) {
   }
 }
 
-// One node without devices, and a study whose trials take one core alone or up to eight together.
+// One node without devices. Up to eight trials of the study can be fused. A trial takes one core,
+// and so does a bundle.
 struct OnCores {
   explicit OnCores(int cores) : t(0, cores * kWhole) {
     t.Study(1, {.cpus = 1000, .gpus = 0, .fused_most = 8});
@@ -207,7 +209,7 @@ struct OnCores {
     item.shape = shape;
     return item;
   }
-  // A member of a bundle. The item is valid until the next one is added.
+  // A member of a bundle. The item is valid until the next item is added.
   WorkItem& Runs(std::uint32_t trial, std::uint32_t bundle, std::string_view shape = "study1") {
     grants_.push_back({.node = NodeId(1), .cpus = 1000, .devices = {}, .bundle = BundleId(bundle)});
     t.cluster.Take(grants_.back());

@@ -9,17 +9,17 @@
 namespace sluice {
 namespace {
 
-// A trial starves once it has waited for this many times the time of the longest queued trial, and
-// for this many seconds at least. While it starves, a device may be kept free for it. So less
-// patience leaves more of the devices idle, and more patience makes big trials end later. Guesses:
-// not measured.
+// A trial starves once it has waited this many times as long as the longest queued trial takes, and
+// for this many seconds at least. While it starves, a device may be kept free for it. With less
+// patience more of the devices stay idle. With more patience big trials end later. Guesses: not
+// measured.
 constexpr double kPatience = 2;
 constexpr double kLeastPatienceSeconds = 60;
 // `optimal`: how much more the longest trial is worth than a short one of the same share. It must
 // not outweigh a difference in the compute in use. A guess: not measured.
 constexpr double kLongerIsBetter = 0.01;
-// `optimal`: limits that keep numbers finite where there is no limit. No node has as many devices,
-// and no budget as many units.
+// `optimal`: the most that counts where there is no other limit, so that numbers stay finite. No
+// node has so many devices, and no budget so many units.
 constexpr std::size_t kMostDevicesOfNode = 64;
 constexpr Work kMostUnits = 1'000'000'000;
 
@@ -73,8 +73,8 @@ void HyperSack::TakeStock(const Cluster& cluster) {
 }
 
 // Units of work per second. Without measurements of the shape, only ratios between kinds mean
-// something. The speed on a whole device is then taken: a share is assumed to be all that the trial
-// can use, so that the trial is as fast on it.
+// something. The speed on a whole device is then taken, because a share is assumed to be all that
+// the trial can use of a device.
 double HyperSack::SpeedOn(const WorkView& work, const StudyView& study, std::string_view kind,
                           Milli share) const {
   // With one kind and in queue order, only the patience of HelpStarving depends on speeds. It then
@@ -127,7 +127,7 @@ void HyperSack::Queue(const WorkView& work) {
   std::size_t of = 0;
   for (const WorkItem& item : work.items) {
     if (item.running) continue;
-    // Usually the class of the item before, or the next one.
+    // The class is usually that of the item before, or the next class.
     while (classes_[of].study->study != item.trial.study) of = (of + 1) % classes_.size();
     const Work left =
         item.target == kNoLimit ? kNoLimit : std::max<Work>(item.target - item.done, 0);
@@ -152,7 +152,7 @@ void HyperSack::Queue(const WorkView& work) {
     if (entry.count > 0) queue_.push_back(entry);
     if (study.left > 0) continue;
     // The study may still resume trials. Whether it does is known only once it has room. With
-    // longest_first these come last.
+    // longest_first these trials come last.
     entry.seconds = -1;
     entry.count = std::numeric_limits<int>::max();
     queue_.push_back(entry);
@@ -215,7 +215,7 @@ void HyperSack::Take(const Grant& grant) {
   }
 }
 
-// Starts trial `number` of the entry. For a trial still to be proposed it only takes the room.
+// Starts trial `number` of the entry. If the trial is still to be proposed, only takes the room.
 void HyperSack::Start(const Entry& entry, int number, Grant grant, Plan& plan) {
   Class& trials = classes_[entry.of];
   Take(grant);
@@ -262,8 +262,9 @@ bool HyperSack::HasSlot(const Class& trials) const {
   return study.parallelism == 0 || study.running + trials.started < study.parallelism;
 }
 
-// Places the trials with the highest total value. The value of a trial is its share of compute, and
-// up to kLongerIsBetter more for a longer trial: the longest trial ends last whatever else is done.
+// Places the trials with the highest total value. The value of a trial is its share of compute,
+// times a factor from 1 to 1 + kLongerIsBetter that is larger for longer trials: the longest trial
+// ends last whatever else is done.
 void HyperSack::PlaceOptimally(Plan& plan) {
   double longest_s = 1;
   PackingProblem problem;
@@ -339,7 +340,8 @@ Plan HyperSack::Propose(const Cluster& cluster, const WorkView& work, Time now) 
   }
   PlaceInTurn(plan, now);
   for (const Class& trials : classes_) {
-    // A study that lacks memory is asked for one trial, so that it queues and its wait is known.
+    // A study that lacks memory is asked for one trial. This trial queues, so that its waiting time
+    // is known.
     const bool queues = trials.lacks_memory && trials.study->open && trials.study->waiting == 0;
     const int asked = std::max(trials.asked, queues ? 1 : 0);
     if (asked > 0) plan.wanted_room.push_back({trials.study->study, asked});
@@ -357,9 +359,9 @@ bool HyperSack::IsBig(const Class& trials) const {
   return false;
 }
 
-// Considers trials that need a larger part of a device's memory than of its compute. The one that
-// has waited longest, if longer than `patience_s`, comes before all others. If it lacks memory, a
-// device is kept free for it.
+// Considers trials that need a larger part of a device's memory than of its compute. Of these, the
+// trial that has waited longest comes before all others, if it has waited longer than `patience_s`.
+// If it lacks memory, a device is kept free for it.
 void HyperSack::HelpStarving(Plan& plan, Time now, double patience_s) {
   Entry* starving = nullptr;
   for (Entry& entry : queue_) {

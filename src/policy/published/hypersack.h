@@ -12,9 +12,9 @@ namespace sluice {
 
 // HyperSack (HiPC '24): packs light trials onto shared devices by all resources they take: compute,
 // memory, memory bandwidth, one of the device's clients, and cores of its node. Trials are placed
-// one by one, in queue order or the trial with the most work left first. Each goes to the first
-// device that has room for it, or to the device with the most free compute. A trial that finds no
-// room is passed over by trials that do.
+// one by one: in queue order, or the trial with the most work left first. Each trial goes to the
+// first device that has room for it, or to the device with the most free compute. A trial that
+// finds no room is passed over by trials that do.
 //
 // - Devices of several kinds: a trial takes what was measured on that kind. Free compute is counted
 //   as the trial could use it: the free part of the device times the trial's speed there.
@@ -26,9 +26,10 @@ namespace sluice {
 //   device with the most free memory takes no other trial.
 // - Trials that need several devices, or none, take the first that are free.
 //
-// `optimal` is the reference: the GPU assignment problem, solved by patterns and CBC within a limit
-// on its search tree. Its plans do not look ahead and do not guard against starvation. A plan that
-// could not be proved optimal says so.
+// With `optimal`, the policy is a reference for the other variants. It solves the GPU assignment
+// problem by patterns and CBC, within a limit on the size of the search tree. Its plans do not look
+// ahead and do not guard against starvation. A plan that was not proved optimal says so
+// (Plan::unproven).
 //
 // Cost: a plan sorts n trials, and searches a tree of devices for each trial it places. Once a
 // trial of a study has found no room, the plan tries no others of that study.
@@ -37,7 +38,7 @@ class HyperSack : public Policy {
   struct Options {
     bool longest_first = false;
     bool worst_fit = false;
-    bool optimal = false;  // as much compute in use as an integer program finds room for
+    bool optimal = false;  // an integer program maximises the compute in use
   };
   explicit HyperSack(Options options) : options_(options) {}
 
@@ -56,7 +57,7 @@ class HyperSack : public Policy {
     std::vector<Amounts> needs;   // on each kind
     std::vector<double> speeds;   // on each kind
     double seconds_per_unit = 0;  // on the kind where it is fastest
-    double shortest_s = 0;        // left of the shortest trial that waits
+    double shortest_s = 0;        // time left of the shortest trial that waits
     Milli size = 0;               // the largest share of a device it takes on any kind
     int started = 0;              // by this plan
     int asked = 0;                // of those started: trials still to be proposed
@@ -68,7 +69,7 @@ class HyperSack : public Policy {
     double seconds = 0;
     Milli size = 0;
     std::uint32_t of = 0;            // class
-    const WorkItem* item = nullptr;  // the first trial; null: they are still to be proposed
+    const WorkItem* item = nullptr;  // the first trial; null: all are still to be proposed
     int count = 1;
   };
   struct Spot {

@@ -147,7 +147,7 @@ TEST(HyperSackTest, FreeComputeIsWhatTheTrialWouldMakeOfIt) {
     nodes.push_back(Number(placement.grant.node));
     shares.push_back(placement.grant.gpu_share);
   }
-  // Twice as quick: half of an H100 is worth a whole A100.
+  // An H100 is twice as fast for the trial, so half of it is worth a whole A100.
   EXPECT_THAT(nodes, ElementsAre(2, 2, 2, 1, 2, 1, 2));
   EXPECT_THAT(shares, ElementsAre(200, 200, 200, 400, 200, 400, 200));
 }

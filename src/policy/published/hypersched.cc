@@ -11,10 +11,10 @@
 namespace sluice {
 namespace {
 
-// A trial grows if it then does this many times the work by the deadline, and has reported this
-// often since it was started. Both keep trials from growing for an error of measurement, and from
-// starting up again and again; both delay growth that pays. They are part of HyperSched's rule as
-// docs/policies.md gives it. Other values were not measured.
+// A trial grows if it then does this many times as much work by the deadline, and has reported at
+// least this many times since it was started. Both conditions keep trials from growing because of a
+// measurement error, and from starting up again and again. Both also delay growth that pays. They
+// are part of HyperSched's rule as docs/policies.md gives it. Other values were not measured.
 constexpr double kWideningPays = 1.1;
 constexpr std::uint32_t kReportsBetween = 6;
 
@@ -46,7 +46,7 @@ class HyperSchedStudyPlan {
     return left_s_ > std::min(far_s * static_cast<double>(study_.eta), full_s);
   }
 
-  // All trials that run, then waiting ones while a slot is left for each.
+  // All trials that run, then waiting trials while slots are left.
   std::vector<Wanted> Choose(int slots) const {
     std::vector<Wanted> chosen;
     const bool admits = Admits();

@@ -112,7 +112,7 @@ TEST(HyperSchedTest, AdmitsWhileThereIsTimeToCatchUp) {
   study.furthest = 10;
   t.Running(1, 1, 9, 1000);
   EXPECT_FALSE(HyperSched().Propose(t.cluster, t.view, At(999)).wanted_room.empty());
-  // 10 units of 5 s, four times that: no new trial is admitted with less than 200 s left.
+  // 10 units of 5 s, times eta, which is 4: no new trial is admitted with less than 200 s left.
   t.speeds.Learn({.shape = "study1", .kind = "A100"}, 1, 5);
   EXPECT_FALSE(HyperSched().Propose(t.cluster, t.view, At(799)).wanted_room.empty());
   EXPECT_TRUE(HyperSched().Propose(t.cluster, t.view, At(801)).wanted_room.empty());
@@ -129,7 +129,7 @@ TEST(HyperSchedTest, TheFullBudgetIsTheMostThatIsAskedFor) {
   t.Waiting(1, 1, 9);
   t.speeds.Learn({.shape = "study1", .kind = "A100"}, 1, 1);
   study.running = study.ending = 1;
-  EXPECT_THAT(PlacedByHyperSched(t, 799), ElementsAre("1:4"));  // 201 s for 200 s
+  EXPECT_THAT(PlacedByHyperSched(t, 799), ElementsAre("1:4"));  // 201 s are left for 200 s
   EXPECT_THAT(PlacedByHyperSched(t, 801), IsEmpty());
   study.running = study.ending = 0;
   EXPECT_THAT(PlacedByHyperSched(t, 801), ElementsAre("1:4"));  // better than idle devices

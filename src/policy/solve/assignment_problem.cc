@@ -13,7 +13,7 @@
 // symmetric, and its relaxation fills bins with fractions of jobs. With 24 classes and 16 bins, CBC
 // has a gap of 0.3 to 3 % after 20 seconds, whether or not alike bins are put in an order. So the
 // program here is that of Dantzig and Wolfe. Its variable z(p) says how many bins of a sort are
-// filled after pattern p:
+// filled as pattern p says:
 //
 //   maximise  sum of value(p) z(p)
 //   with      sum of count(p, c) z(p) <= jobs of c        for each class c
@@ -22,14 +22,15 @@
 //
 // 1. A greedy solution comes first: bin after bin, the best pattern of the jobs that are left.
 // 2. The relaxation is solved by column generation. Clp prices jobs and processors. The best
-//    pattern of each sort at these prices (policy/solve/packing_pattern.h) becomes a column, until
-//    none is missing. Any prices give a bound: the cost of all jobs and processors, plus the profit
-//    of the best pattern for each bin.
+//    pattern of each sort at these prices (policy/solve/packing_pattern.h) becomes a column. This
+//    repeats until no column is missing. Any prices give a bound: the cost of all jobs and
+//    processors, plus the profit of the best pattern for each bin.
 // 3. CBC solves the program on these columns.
-// 4. A pattern that loses more, at these prices, than the gap between the best solution and the
-//    bound is in no better solution. CBC solves the program on all other patterns: its optimum is
-//    that of the whole problem. It first tries a few patterns that lose least, since a better
-//    solution leaves fewer patterns to consider.
+// 4. The loss of a pattern is the profit, at these prices, of the best pattern of its sort, less
+//    its own profit. A pattern that loses more than the gap between the best solution and the bound
+//    is in no better solution. CBC solves the program on all other patterns: the optimum is that of
+//    the whole problem. CBC first gets only the patterns that lose least, since a better solution
+//    leaves fewer patterns to consider.
 //
 // Most problems of that size take some milliseconds. Where jobs are tiny or processors are short, a
 // gap of 0.2 to 1 % may remain after seconds.
@@ -40,26 +41,27 @@ namespace {
 // kOptimal allows a thousandth: half of it for the patterns that step 4 leaves out, half for the
 // gap at which CBC may stop.
 constexpr double kHalfGap = 0.0005;
-// Column generation ends this near to the bound. A hundredth of the half gap, so that it takes next
-// to nothing of what CBC may leave.
+// Column generation ends once its value is this near to the bound. That is a hundredth of the half
+// gap, so nearly the whole half gap is left to CBC.
 constexpr double kColumnsGap = kHalfGap / 100;
 // The limits below bound the time of a plan by counts, so that it does not depend on the machine.
 // Larger limits prove more plans optimal and take longer. At these, hypersack-sp4 takes about a
 // millisecond a plan, 11 ms at most, and every plan is proved optimal (bench/results/policies.md).
 constexpr int kSearches = 3;                           // of CBC: step 3, and two lists in step 4
 constexpr std::size_t kMostListed[] = {1'000, 5'000};  // patterns, of all sorts together
-constexpr int kMostHalvings = 10;                      // of the loss that a listed pattern may have
+constexpr int kMostHalvings = 10;                      // of the largest loss of a listed pattern
 constexpr int kMostRounds = 400;                       // of column generation
-// Looks of the pattern search at an item. A second has some 100 million.
+// Limits of the pattern search, in looks at an item. It makes some 100 million looks in a second.
 constexpr std::int64_t kGreedyWork = 1'000'000;   // for one bin
 constexpr std::int64_t kPricingWork = 2'000'000;  // for one pattern
 constexpr std::int64_t kMostPricingWork = 100'000'000;
 constexpr std::int64_t kMostListingWork = 50'000'000;
-// Of processors: more than any bin can use, and far from what 64 bits can hold.
+// Of processors: more than any bin can use, and far below what 64 bits can hold.
 constexpr Milli kPlenty = 1'000'000'000 * kWhole;
-// Tolerances for numbers that come from the solvers. A node is short of processors from this part
-// of them on. A column must gain more than this part of the value. A number of bins this near below
-// a whole number is that number.
+// Tolerances for numbers that come from the solvers. kAlmostAll: a node is short of processors if
+// its bins could use more than this part of them. kLeastGain: a new column must gain more than this
+// part of the value. kAlmostWhole: a number of bins that is this near below a whole number counts
+// as that number.
 constexpr double kAlmostAll = 0.999;
 constexpr double kLeastGain = 1e-9;
 constexpr double kAlmostWhole = 1e-6;
@@ -113,7 +115,7 @@ struct Prices {
 };
 
 struct FillingList {
-  bool complete = false;  // no other filling is in a better solution, up to half the gap
+  bool complete = false;  // no other filling is in a better solution (up to kHalfGap)
   std::vector<BinFilling> fillings;
 };
 
@@ -192,7 +194,7 @@ class Packer {
     const auto cpus = [&](std::size_t c, double) { return 1.0 * problem_.classes[c].cpus; };
     std::vector<double> needed(problem_.node_cpus.size());
     for (const PackingBin& bin : problem_.bins) {
-      std::int64_t no_work = 0;  // the bound is enough
+      std::int64_t no_work = 0;  // no search: the bound is enough
       needed[bin.node] += FindBestPattern(Patterns(bin, kPlenty, AllJobs(), cpus), no_work).bound;
     }
     for (std::size_t i = 0; i < problem_.bins.size(); ++i) {
@@ -221,7 +223,7 @@ class Packer {
     return value;
   }
 
-  // 0 where processors are not short.
+  // The processors that the filling counts with; 0 if they are not short for its bins.
   Milli CountedCpus(const BinFilling& filling) const {
     Milli cpus = 0;
     if (!sorts_[filling.sort].short_of_cpus) return cpus;
@@ -255,8 +257,8 @@ class Packer {
     value_ = value;
   }
 
-  // Adds a pattern for each bin that `all` leaves empty: one after the other, the best that still
-  // fits.
+  // Adds a pattern for each bin that `all` leaves empty. Each bin, one after the other, gets the
+  // best pattern that still fits.
   std::vector<Filled> FillUp(std::vector<Filled> all) {
     std::vector<int> jobs = AllJobs();
     std::vector<Milli> cpus;
@@ -315,8 +317,8 @@ class Packer {
     return Patterns(sort.like, sort.short_of_cpus ? Cpus(node) : kPlenty, AllJobs(), gain);
   }
 
-  // Sets the prices of a relaxed solution, and adds the best pattern of each sort to the columns.
-  // Returns whether any of them is new.
+  // Sets `prices` to those of a relaxed solution, and adds the best pattern of each sort to the
+  // columns. Returns whether any of them is new.
   bool Price(const LinearSolution& relaxed, std::int64_t& work_left, Prices& prices) {
     const auto row = [&](std::size_t i) {
       return relaxed.prices.begin() + static_cast<std::ptrdiff_t>(i);
@@ -365,8 +367,8 @@ class Packer {
     return whole;
   }
 
-  // All columns, and the patterns that do not lose too much. If those patterns are more than
-  // `most`, only the ones that lose least.
+  // All columns, and the patterns that do not lose too much. If there are more than `most` such
+  // patterns, only those that lose least.
   FillingList FillingsWorthTrying(std::size_t most) const {
     std::set<BinFilling> all;
     std::int64_t work = kMostListingWork;
@@ -413,7 +415,7 @@ class Packer {
       value += bins * Value(fillings[i]);
     }
     Keep(all);
-    // A rounding error may have made what was found no solution after all.
+    // Because of rounding errors, what CBC found may break a limit. Keep has then ignored it.
     return found.proven && value_ >= value;
   }
 
@@ -423,7 +425,7 @@ class Packer {
   std::vector<BinFilling> fillings_;  // columns
   std::set<BinFilling> known_;        // the same, for look-up
   double bound_ = std::numeric_limits<double>::infinity();
-  Prices prices_;                       // where the bound comes from
+  Prices prices_;                       // the prices that give the bound
   std::vector<std::vector<int>> jobs_;  // the best solution
   double value_ = 0;
 };

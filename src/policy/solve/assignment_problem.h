@@ -42,8 +42,8 @@ struct PackingProblem {
 
 // Limits of the search. The steps before the search are bounded by counts.
 struct PackingLimits {
-  int nodes = 200;  // of each search tree, of which there are at most three; 0: no search
-  // By the solver's own clock; 0: no search. Where this limit binds, two runs may differ.
+  int nodes = 200;  // of each search tree; there are at most three trees; 0: no search
+  // By the solver's own clock; 0: no search. If this limit ends a search, two runs may differ.
   double seconds = std::numeric_limits<double>::infinity();
 };
 
@@ -63,7 +63,7 @@ struct PackingSolution {
 // HyperSack's GPU Assignment Problem: which jobs to place, and where, so that the placed jobs have
 // the highest total value. Limits are the share, bandwidth, memory and clients of each bin, and the
 // processors of each node. There is always a solution. It keeps to the limits exactly, in whole
-// numbers. Only one call at a time in a process.
+// numbers. A process may make only one call at a time, because CBC has global state.
 PackingSolution SolvePacking(const PackingProblem& problem, const PackingLimits& limits);
 
 // Whether these jobs, by class and bin, exist, can run in their bins, and fit.

@@ -34,7 +34,7 @@ int JobsPlaced(const PackingSolution& solution, std::size_t of_class) {
   return placed;
 }
 
-// Every number of jobs of every class in every bin.
+// The best value, found by trying every number of jobs of every class in every bin.
 double BestByTrying(const PackingProblem& problem) {
   double best = 0;
   std::vector<std::vector<int>> jobs(problem.classes.size(), std::vector<int>(problem.bins.size()));
@@ -127,7 +127,7 @@ TEST(AssignmentProblemTest, NoJobsOrNoBinsAreSolved) {
   EXPECT_THAT(no_bins.jobs, ElementsAre(ElementsAre()));
 }
 
-// Each leaves room in everything but one.
+// Each problem has room in everything except one resource.
 TEST(AssignmentProblemTest, EveryLimitBinds) {
   PackingProblem problem{
       .classes = {Job(100, 100, 1)}, .bins = {Whole(), Whole()}, .node_cpus = {100'000}};
@@ -172,14 +172,15 @@ TEST(AssignmentProblemTest, AJobGoesWhereItIsWorthMost) {
   EXPECT_DOUBLE_EQ(solution.value, 8);
 }
 
-// The greedy way takes the dear job and leaves 0.4 of the device empty.
+// The greedy solution takes the job of highest value, and leaves 0.4 of the device empty.
 TEST(AssignmentProblemTest, TheWholeIsMoreThanTheDearestJob) {
   const PackingProblem problem{
       .classes = {Job(1, 600, 1), Job(2, 500, 0.9)}, .bins = {Whole()}, .node_cpus = {64'000}};
   EXPECT_THAT(SolvePacking(problem, {}).jobs, ElementsAre(ElementsAre(0), ElementsAre(2)));
 }
 
-// As HyperSack's largest space: 24 shapes of 16 jobs, 16 devices of two kinds on four nodes.
+// Like HyperSack's largest search space: 24 shapes of 16 jobs, 16 devices of two kinds on four
+// nodes.
 PackingProblem LargeProblem(std::uint64_t seed, Milli node_cpus) {
   Random random(seed);
   PackingProblem problem;

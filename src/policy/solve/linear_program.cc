@@ -18,7 +18,7 @@ namespace {
 // Clp and CBC treat a limit this large as none. They do not accept infinity.
 constexpr double kCoinInfinity = 1e50;
 
-// Both solvers minimise: the objective changes its sign on the way in, and prices on the way out.
+// Both solvers minimise. So the objective is negated for them, and their prices are negated again.
 struct CoinForm {
   std::vector<double> cost;
   std::vector<double> column_least;
@@ -73,7 +73,7 @@ class WithoutInterrupts {
   struct sigaction action_{};
 };
 
-// Whether a program without columns has a solution. The solvers are not called for one.
+// Whether a program without columns has a solution. The solvers are not called for such a program.
 bool ZeroFits(const LinearProgram& program) {
   return std::ranges::all_of(program.rows(),
                              [](const auto& row) { return row.least <= 0 && row.most >= 0; });
@@ -141,7 +141,7 @@ std::size_t LinearProgram::AddColumn(double objective, double most,
   return objective_.size() - 1;
 }
 
-// An exception of a solver only means that it found no solution.
+// If a solver throws, it counts as having found no solution.
 LinearSolution SolveLinear(const LinearProgram& program) {
   if (program.columns() == 0) {
     LinearSolution solution;

@@ -8,8 +8,9 @@ namespace sluice {
 
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
-// Maximise the objective over x >= 0. The sum of every row is between its limits, and every column
-// is at most its upper limit. Rows exist from the start; columns are added with their entries.
+// A linear program: maximise the objective over x >= 0. Each column is one x, and is at most its
+// upper limit. The sum of each row is between the row's limits. Rows exist from the start; columns
+// are added with their entries.
 class LinearProgram {
  public:
   struct Row {
@@ -27,7 +28,7 @@ class LinearProgram {
 
   const std::vector<Row>& rows() const { return rows_; }
   std::size_t columns() const { return objective_.size(); }
-  // By column; the entries of column i are those from starts()[i] to starts()[i + 1].
+  // By column; the entries of column i are those from starts()[i] to starts()[i + 1] - 1.
   const std::vector<double>& objective() const { return objective_; }
   const std::vector<double>& most() const { return most_; }
   const std::vector<int>& starts() const { return starts_; }
@@ -55,22 +56,23 @@ struct LinearSolution {
 LinearSolution SolveLinear(const LinearProgram& program);
 
 struct IntegerLimits {
-  // By the solver's own clock. Where this limit binds, answers differ from run to run.
+  // By the solver's own clock. If this limit ends the search, answers differ from run to run.
   double seconds = kUnbounded;
   int nodes = 100'000;  // of the search tree
-  // As a fraction of the value: the solver may stop this near to what could still be reached.
+  // The solver may stop once its value is this near to the best value that is still possible. As a
+  // fraction of the value.
   double gap = 0;
 };
 
 struct IntegerSolution {
   bool found = false;   // false: ignore the rest
   bool proven = false;  // no better solution exists, up to the gap
-  // By column, rounded to whole numbers. Rows hold up to the solver's tolerance.
+  // By column, rounded to whole numbers. The limits of rows are kept up to the solver's tolerance.
   std::vector<double> x;
 };
 
-// The same with whole numbers, solved by CBC on the caller's thread and silently. Only one call at
-// a time in a process: CBC has global state.
+// The same with whole numbers, solved by CBC on the caller's thread, without output. A process may
+// make only one call at a time, because CBC has global state.
 IntegerSolution SolveInteger(const LinearProgram& program, const IntegerLimits& limits);
 
 }  // namespace sluice

@@ -7,7 +7,7 @@
 #include "policy/solve/linear_program.h"
 
 // A schedule that ends at T uses no more of a device's share than the device offers during T. The
-// same holds for all other resources. So T is at least that of this program:
+// same holds for all other resources. So T is at least the least T of this program:
 //
 //   minimise T over x >= 0
 //   with      sum over k of x(c, k) = jobs of c                                 for each class c
@@ -18,13 +18,14 @@
 //
 // x(c, k) is the number of jobs of class c that run on devices of kind k. It may be a fraction.
 //
-// Aggregating devices into kinds and jobs into classes does not weaken the bound. A program with a
-// variable for each job and device has solutions for the same T. In one direction, sums of its
-// variables over the jobs of a class and the devices of a kind keep to the limits here, which are
-// sums of its limits. In the other, x(c, k) in equal parts for the devices of k and the jobs of c
-// keeps to the limits there. Processors are those of all nodes together. For identical nodes this
-// makes no difference either, by the same argument. For others the bound is weaker, but never
-// wrong.
+// Aggregating devices into kinds and jobs into classes does not weaken the bound. Consider the
+// detailed program, with a variable for each job and device. Both programs have solutions for the
+// same values of T. From a detailed solution, sum up the variables over the jobs of a class and the
+// devices of a kind. The sums keep to the limits here, because these are the sums of the detailed
+// limits. From a solution here, divide each x(c, k) into equal parts, one for each job of c and
+// device of k. The parts keep to the detailed limits. Processors are counted for all nodes
+// together. If the nodes are identical, this makes no difference either, by the same argument. If
+// they differ, the bound is weaker, but never wrong.
 //
 // The number of rows grows only with kinds and classes, so the simplex algorithm takes well under a
 // millisecond.
@@ -77,8 +78,9 @@ double LongestJob(const BoundProblem& problem) {
   return longest_s;
 }
 
-// Rows: one for each class, kRowsOfKind for each kind, the processors, the longest job. Column 0 is
-// T, in units of the longest job, so that numbers are near 1 whatever the size of the jobs.
+// Rows: one for each class, kRowsOfKind for each kind, one for the processors, one for the longest
+// job. Column 0 is T, in units of the longest job, so that numbers are near 1 whatever the size of
+// the jobs.
 LinearProgram ProgramOf(const BoundProblem& problem, double unit_seconds) {
   const std::size_t classes = problem.classes.size();
   const std::size_t kinds = problem.kinds.size();

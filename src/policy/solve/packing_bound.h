@@ -32,7 +32,7 @@ struct BoundKind {
 
 struct BoundProblem {
   std::vector<BoundClass> classes;
-  std::vector<BoundKind> kinds;  // index in on_kinds
+  std::vector<BoundKind> kinds;  // in the order of on_kinds
   Milli cpus = 0;                // of the whole cluster
 };
 

@@ -61,7 +61,7 @@ TEST(PackingBoundTest, KindsShareTheWorkBySpeed) {
                        .cpus = 0};
   EXPECT_NEAR(PackingBound(problem), 90 / (1 / 60.0 + 1 / 30.0), 1e-6);
 
-  // Each class where it is at its best: 10 jobs of 10 s on either.
+  // Each class runs on the kind where it is fastest: 10 jobs of 10 s on each kind.
   problem.classes = {
       {.jobs = 10, .memory_bytes = 0, .cpus = 0, .on_kinds = {{10, 1000, 0}, {100, 1000, 0}}},
       {.jobs = 10, .memory_bytes = 0, .cpus = 0, .on_kinds = {{100, 1000, 0}, {10, 1000, 0}}}};
@@ -83,8 +83,8 @@ TEST(PackingBoundTest, AJobRunsOnlyWhereItFits) {
   EXPECT_EQ(PackingBound({}), 0);
 }
 
-// Jobs one by one, each on the first device with a free share. This is a schedule, so no bound is
-// above its length.
+// Starts jobs one by one, each on the quarter of a device that is free first. This is a schedule,
+// so no bound is above its length.
 TEST(PackingBoundTest, NoScheduleIsShorter) {
   Random random(5);
   for (int i = 0; i < 100; ++i) {

@@ -10,20 +10,21 @@
 namespace sluice {
 namespace {
 
-// As a part of the bound. Rounding must not make the search visit patterns that are no better:
-// errors are below 1e-14, and differences that matter far above.
+// A pattern is better only if its profit is higher by this fraction of the bound. So rounding does
+// not make the search visit patterns that are no better. Rounding errors are below 1e-14, and
+// differences that matter are far larger.
 constexpr double kRounding = 1e-12;
 
 // Depth-first search, item by item: each item first as often as it fits, then less and less often.
-// A branch is cut when even fractions of items could not fill the free room to the profit asked
-// for.
+// A branch is cut if even fractions of items in the free room could not reach the profit asked for.
 //
-// That bound weighs all resources together into one. The weights are the prices of the relaxed
-// problem, so that at the start the bound is that of the relaxation. With one resource the best
-// fractions are found by going through the items by profit per weight, which is also the best order
-// to try them in. Computing a bound looks at the few items that fill a device. How many bounds are
-// computed is limited only by `work`. A table over amounts (dynamic programming) would be bounded,
-// but needs a dimension for each resource.
+// To bound the profit of a branch, all resources are weighed together into one. The weights are the
+// prices of the relaxed problem, so that at the start the bound is that of the relaxation. With one
+// resource, the best fractions are found by going through the items in the order of profit per
+// weight. That is also the best order to try items in. Computing a bound looks at the few items
+// that fill a device. The number of bounds is limited only by `work`. The time of dynamic
+// programming over amounts would have a limit of its own, but its table needs a dimension for each
+// resource.
 class PatternSearch {
  public:
   PatternSearch(const PatternProblem& problem, std::int64_t& work)
@@ -154,7 +155,7 @@ class PatternSearch {
   std::array<double, kResources.size()> prices_{};  // of kResources
   std::vector<double> weights_;                     // of items
   std::vector<std::size_t> order_;                  // items by rank
-  double asked_ = 0;                                // the profit
+  double asked_ = 0;                                // the least profit asked for
   bool full_ = false;
   Pattern current_;
 };

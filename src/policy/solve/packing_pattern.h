@@ -44,7 +44,8 @@ struct PatternList {
   std::vector<Pattern> patterns;
 };
 
-// All patterns with at least this profit, including the empty pattern if 0 is enough.
+// All patterns with at least this profit, including the empty pattern if 0 is enough. The search is
+// given up at `most_patterns` patterns, or when `work` is used up.
 PatternList ListPatterns(const PatternProblem& problem, double least_profit,
                          std::size_t most_patterns, std::int64_t& work);
 

@@ -16,7 +16,7 @@ using ::testing::UnorderedElementsAreArray;
 
 constexpr std::int64_t kEnough = 1'000'000;
 
-// The plain way: every count of every item.
+// All patterns, by trying every count of every item.
 std::vector<Pattern> AllPatterns(const PatternProblem& problem) {
   std::vector<Pattern> all;
   Pattern pattern{.counts = std::vector<int>(problem.items.size())};

@@ -6,14 +6,15 @@
 namespace sluice {
 namespace {
 
-// Looks at an item, after which the best set found so far is taken. It bounds the time of a plan
-// for one device. A guess: what more looks would find was not measured.
+// After this many looks at an item, the best set found so far is taken. This limits the time of a
+// plan for one device. A guess: what more looks would find was not measured.
 constexpr int kLooks = 4000;
-// A set must be worth this many times as much to count as better. It keeps rounding errors, below
-// 1e-14, from choosing between sets of equal worth: the first one found stays.
+// A set must be worth this many times as much to count as better. So rounding errors, which are
+// below 1e-14, do not choose between sets of equal worth: the first set found stays.
 constexpr double kClearly = 1 + 1e-12;
 
-// Items with the most worth per amount of the bounding resource come first.
+// Depth-first search. Items with the most worth per amount of the bounding resource are tried
+// first.
 class SetSearch {
  public:
   SetSearch(const std::vector<SetItem>& items, const Amounts& room, Resource bound)

@@ -13,7 +13,7 @@ struct SetItem {
 
 // The counts of items that form the set with the highest worth within `room`. `bound` is the
 // resource from which the search computes its upper bound on the worth of a set. After a few
-// thousand looks it returns the best set found until then.
+// thousand looks at items it returns the best set found until then.
 std::vector<int> FindBestSet(const std::vector<SetItem>& items, const Amounts& room,
                              Resource bound);
 

@@ -26,7 +26,7 @@ bool IsWithin(const std::vector<SetItem>& items, const std::vector<int>& counts,
   return true;
 }
 
-// Of all sets.
+// The highest worth of all sets that fit.
 double BruteForce(const std::vector<SetItem>& items, const Amounts& room) {
   std::vector<int> counts(items.size());
   double most = 0;

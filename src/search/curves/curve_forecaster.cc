@@ -10,7 +10,7 @@ namespace {
 using Bin = CurveSketch::Bin;
 
 // Exponents are multiples of 1/4, so that products of (1 + work/scale)^-1/4 replace pow. Half of
-// the drop is done at a work of about 2^-shift scales.
+// the drop is done at a work of about 2^-shift times the scale.
 struct Exponent {
   double value;
   double prior;
@@ -53,7 +53,8 @@ constexpr double kPriorOfMeans = 0.1;  // likewise, for the usual means
 // The prior noise weighs as much as this many bins. It is the usual noise for a study, and the
 // study's noise for a trial.
 constexpr double kPriorBins = 4;
-// The first steps take a part of the trials. After them two steps over all trials are enough.
+// The first kFirstSteps steps use at most kFirstTrials of the trials. After them, kLastSteps steps
+// over all trials are enough.
 constexpr int kFirstSteps = 3;
 constexpr std::size_t kFirstTrials = 40;
 constexpr int kLastSteps = 2;
@@ -103,8 +104,8 @@ CurveForecaster::CurveForecaster(std::span<const CurveSketch* const> sketches) {
   Learn(trials);
 }
 
-// The range is made of quartiles over trials, so that neither a wild curve nor many good ones
-// decide it.
+// The range is made of quartiles over trials, so that neither a wild curve nor many good curves
+// determine it.
 void CurveForecaster::SetUnit(std::span<const CurveSketch* const> sketches) {
   std::vector<double> lows, highs;
   double least = 0, most = 0;
@@ -315,7 +316,7 @@ class NormalStep {
     const double explained = std::max(1 - variance / variance_, 0.0);
     explained_ += explained;
     explained_squared_ += explained * explained;
-    // One trial far from all others must not make all of them look scattered.
+    // One trial far from all others must not make all trials look scattered.
     const double far = 3 * std::sqrt(variance_);
     const double off = std::clamp(mean - mean_, -far, far);
     off_ += off;
@@ -454,8 +455,8 @@ Forecast CurveForecaster::Collapsed(const Belief& belief, double done, int bins)
     forecast.exponent =
         -std::log(left) / std::log((forecast.scale + far) / (forecast.scale + done));
     forecast.drop = unit_ * near * std::pow(1 + done / forecast.scale, forecast.exponent);
-    // For curves far from their ends, what is uncertain is how fast they fall. SpreadAt(far) must
-    // not be less than that.
+    // For a curve far from its end, it is uncertain how fast it falls. SpreadAt(far) must not be
+    // less than that uncertainty.
     variance = std::max(variance, (gain_square - Square(near - ahead)) / Square(1 - left));
   }
   const double way_error =

@@ -13,24 +13,26 @@ namespace sluice {
 // Forecasts of the trials of one study, each from its own curve and from what the study's trials
 // have in common. Pure and deterministic. Losses may be in any unit, with any zero.
 //
-// The model: a trial's loss after some work is start * x + limit * (1 - x) plus noise, with
-// x = (1 + work/scale)^-exponent. Exponent and scale are those of one cell of a grid. Given the
-// cell, start and limit are normal, a priori with the study's means and variances, and are solved
-// for exactly. What the trials have in common (those means and variances, the probability of each
-// cell, the noise of reports) is found by a few steps of expectation maximisation over all of them.
-// So the forecast of a trial with two reports follows mostly from the study, and that of a trial
-// with twenty mostly from its own curve. The mixture over cells is returned as one power law. Its
-// limit is the mean limit of the mixture. Its values at the work done, and at four times the most
-// work that the study has seen, are the mean values of the mixture there.
+// The model: a trial's loss after some work is start * x + limit * (1 - x) plus noise, with x = (1
+// + work/scale)^-exponent. Exponent and scale are those of one cell of a grid. Given the cell,
+// start and limit are normal variables. Before any report they have the study's means and
+// variances. They are solved for exactly. What the trials have in common (those means and
+// variances, the probability of each cell, the noise of reports) is found by a few steps of
+// expectation maximisation over all of them. So the forecast of a trial with two reports follows
+// mostly from the study, and that of a trial with twenty reports mostly from its own curve. The
+// mixture over cells is returned as one power law. The limit of this power law is the mean limit of
+// the mixture. Its values at the work done, and at four times the most work that the study has
+// seen, are the mean values of the mixture there.
 //
 // - A trial that diverged is expected at the worst loss that the study has seen, with little
-//   uncertainty: it is not worth running on. The same holds for a trial with its last two bins far
-//   above the study's range (by ten times the range).
+//   uncertainty: it is not worth running on. The same is expected of a trial whose last two bins
+//   are far above the study's range (by ten times the range).
 // - A lone report far outside the study's range (by ten times the range) is ignored.
-// - Until a study has two different losses there is no scale, and no forecast is known.
+// - Until a study has two different losses there is no unit for losses, and no forecast is known.
 class CurveForecaster {
  public:
-  // Takes all the study's trials: running, paused and ended. They are read here and not kept.
+  // Takes all the study's trials: running, paused and ended. The sketches are read here and not
+  // kept.
   explicit CurveForecaster(std::span<const CurveSketch* const> sketches);
 
   Forecast Of(const CurveSketch& sketch) const;
@@ -44,8 +46,8 @@ class CurveForecaster {
   // A value for each cell: by exponent, and within an exponent by rising half-work.
   using PerCell = std::array<double, kMostCells>;
 
-  // Shapes at the work of a sketch's bins, by bin. Kept because most curves of a study have the
-  // same bins.
+  // The shapes (x in each cell) at the work of each bin of a sketch. Kept because most curves of a
+  // study have the same bins.
   struct Shaped {
     double work = -1;
     PerCell shapes;

@@ -12,8 +12,8 @@
 namespace sluice {
 namespace {
 
-// Power laws as the simulator's: an accuracy from 0.1 to at best 0.94, half of the way gone after 2
-// to 32 units, noise of 0.5 % of the range.
+// Power laws like the simulator's: an accuracy that rises from 0.1 to at most 0.94. Half of the way
+// is done after 2 to 32 units of work. The noise is 0.5 % of the range.
 struct Curve {
   double start = -0.1;
   double limit = -0.94;
@@ -44,7 +44,7 @@ Curve DrawCurve(Random& random) {
   return curve;
 }
 
-// What a unit of loss is, and its zero.
+// The unit in which losses are reported, and their zero.
 struct Unit {
   double times = 1;
   double plus = 0;
@@ -59,7 +59,8 @@ CurveSketch Trained(const Curve& curve, Work upto, Random& random, Unit unit = {
   return sketch;
 }
 
-// A study as early stopping leaves it: half of the trials have two reports, an eighth all 64.
+// A study as early stopping leaves it: half of the trials have two reports, and an eighth have all
+// 64.
 std::vector<CurveSketch> Study(int trials, Random& random, Unit unit = {}) {
   std::vector<CurveSketch> sketches;
   for (int i = 0; i < trials; ++i) {
@@ -100,12 +101,12 @@ double RankCorrelation(const std::vector<double>& a, const std::vector<double>& 
 
 struct Quality {
   double rank = 0;       // correlation of forecasts at 64 units with the truth
-  double last_rank = 0;  // of the last report with it
-  double error = 0;      // root mean square, of the same
+  double last_rank = 0;  // correlation of the last reports with the truth
+  double error = 0;      // root mean square, of the forecasts at 64 units
   double last_error = 0;
   double error_now = 0;      // of the forecast at the work done
   double limit_covered = 0;  // how often the limit is within one spread
-  double covered = 0;        // how often the value at 64 is
+  double covered = 0;        // how often the value at 64 units is
 };
 
 Quality Measure(int known, Work after) {
@@ -225,8 +226,8 @@ TEST(CurveForecasterTest, IsSurerOfATrialTheMoreItHasReported) {
   EXPECT_GT(last, 0.005 * kRange);
 }
 
-// Whether a wild report comes first, in the midst or last, in a study or in the trial that is asked
-// for.
+// The wild report comes first, in the middle or last. It is of another trial of the study, or of
+// the trial whose forecast is asked for.
 TEST(CurveForecasterTest, OneWildReportChangesLittle) {
   for (const Work wild : {1, 10, 16}) {
     for (const double loss : {1e6, -1e6, 1e140}) {
@@ -284,7 +285,7 @@ TEST(CurveForecasterTest, ATrialThatDivergedHasNoHope) {
     EXPECT_EQ(forecast.At(1), forecast.limit);
     EXPECT_GT(forecast.limit - 3 * forecast.spread, before.limit + before.spread);
   }
-  // What is expected of other trials is as it was.
+  // What is expected of other trials has not changed.
   EXPECT_NEAR(forecaster.Fresh().limit, before.limit, 0.3 * before.spread);
 }
 
@@ -319,8 +320,8 @@ TEST(CurveForecasterTest, KnowsNothingUntilTwoLossesDiffer) {
   EXPECT_LT(forecaster.Of(other).limit, forecaster.Of(one).limit);
 }
 
-// HyperSched's curves: their ends are ten times as far as any trial has come. What can be said is
-// where they stand at the far end of what was seen, and how sure that is.
+// HyperSched's curves: they end at ten times as much work as any trial has done. A forecast can
+// only tell the loss at the most work that was seen, and how sure that is.
 TEST(CurveForecasterTest, CurvesFarFromTheirEndsAreForecastAsFarAsOthersWent) {
   int covered = 0;
   double error = 0;
@@ -366,7 +367,7 @@ TEST(CurveForecasterTest, LessIsKnownOfOneThatNoPowerLawFits) {
   EXPECT_GT(forecaster.Of(steps).spread, 1.2 * forecaster.Of(smooth).spread);
 }
 
-// Neither wild nor diverged, and still like no other.
+// The strange trial is neither wild nor diverged, but unlike all others.
 TEST(CurveForecasterTest, OneStrangeTrialDoesNotMakeOthersDoubtful) {
   Random random(15);
   std::vector<CurveSketch> study = Study(12, random);
@@ -380,7 +381,7 @@ TEST(CurveForecasterTest, OneStrangeTrialDoesNotMakeOthersDoubtful) {
   EXPECT_NEAR(shaken.Of(trial).At(64), calm.Of(trial).At(64), 0.04);
 }
 
-// Any work, any loss: numbers come out.
+// Whatever work and losses are reported, all forecasts are finite numbers.
 TEST(CurveForecasterTest, IsFiniteWhateverIsReported) {
   Random random(12);
   for (int round = 0; round < 300; ++round) {

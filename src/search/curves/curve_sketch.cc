@@ -12,8 +12,8 @@ constexpr double kInfinite = 1e150;    // so that squares of losses are finite
 constexpr int kMostCount = 1'000'000;  // of one bin: later reports then weigh more
 constexpr double kMostWork = 0x1p63;   // kNoLimit, rounded
 
-// The number of the half octave that the work lies in. The mean work of a bin lies in the same one,
-// so bins need not store the number.
+// The number of the half octave that the work lies in. The mean work of a bin lies in the bin's
+// half octave, so bins need not store the number.
 int HalfOctave(double work) {
   if (work < 1) return -1;
   int exponent = 0;

@@ -62,7 +62,7 @@ TEST(CurveSketchTest, NoNumberMeansDiverged) {
   }
 }
 
-// The last half octaves stay as they are; what came first is lumped together.
+// The last half octaves keep their bins; the bins of the first half octaves are merged.
 TEST(CurveSketchTest, SpaceIsBounded) {
   CurveSketch sketch;
   sketch.Add(0, 64);
@@ -132,7 +132,7 @@ TEST(CurveSketchTest, RefusesWhatNoSketchIs) {
   EXPECT_TRUE(loads({}));
   EXPECT_FALSE(loads({.diverged = 2}));
   EXPECT_FALSE(loads({.done = 4}));  // less than the last bin's mean
-  EXPECT_FALSE(loads({.done = 6}));  // another bin's
+  EXPECT_FALSE(loads({.done = 6}));  // in another bin
   EXPECT_FALSE(loads({.done = -1}));
   EXPECT_FALSE(loads({.first_work = kNan}));
   EXPECT_FALSE(loads({.first_work = -1}));

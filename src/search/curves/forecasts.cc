@@ -34,9 +34,9 @@ void Forecasts::Renew() {
   due_ = false;
 }
 
-// The forecast of a trial that has not begun. The next trial is drawn like those that have begun.
-// So its expected value is their mean, and its variance is their variance plus the uncertainty
-// about them.
+// The forecast of a trial that has not begun. The next trial is drawn like the trials that have
+// begun. So its expected loss is the mean of their losses, and its variance is the variance of
+// their losses plus the uncertainty about them.
 Forecast Forecasts::Expected() const {
   double furthest = 0;
   for (const CurveSketch& sketch : sketches_)

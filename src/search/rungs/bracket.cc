@@ -80,7 +80,7 @@ std::vector<Bracket::Member> Bracket::Close() {
 
 void Bracket::Release(TrialId trial) {
   Member& member = members_[IndexOf(trial)];
-  SLUICE_CHECK(member.phase == Phase::kReady, "a trial that is told to go on was to go on");
+  SLUICE_CHECK(member.phase == Phase::kReady, "only a ready trial is released");
   member.phase = Phase::kRunning;
 }
 
@@ -207,7 +207,7 @@ Status Bracket::Rebuild() {
     if (waits != (member.phase == Phase::kPaused)) return UnreadableState("a bracket");
     if (member.phase == Phase::kReady && member.level == 0) return UnreadableState("a bracket");
   }
-  // A trial that lost was saved as one that goes on.
+  // In the saved state, a trial that has lost was still going on.
   if (over_ != over) return UnreadableState("a bracket");
   return {};
 }

@@ -15,17 +15,18 @@ class StateReader;
 class StateWriter;
 
 // One bracket of synchronous successive halving. Its trials go to the first level. The best of
-// them, as many as there are places, go on to the second, and so on. Trials that go on from the
-// last level run to the full budget. The rule is to wait until all have a value at a level, to sort
-// them and to take the best. NaN never goes on, a trial that ended before the level is the worst
-// there, a recorded value stays, and ties go to the smaller id.
+// them, as many as there are places, go on to the second level, and so on. Trials that go on from
+// the last level run to the full budget. The rule is to wait until all trials have a value at a
+// level, to sort them and to take the best. A trial with NaN never goes on. A trial that ended
+// before the level counts as the worst there. A recorded value stays. Ties go to the smaller id.
 //
-// But no trial waits longer than needed. A trial goes on as soon as that is certain: its rank among
-// the trials with a value, plus the number of trials still without one, is at most the number of
-// places. A trial has lost as soon as there are as many better trials as places. Trials that may
-// still come to a level, because they were not admitted yet or are not judged below, count as
-// without a value. What is certain stays certain whatever happens later, even if the bracket is
-// closed. So the outcome follows from the values alone and not from the order in which they came.
+// But no trial waits once its fate is certain. A trial goes on as soon as its rank among the trials
+// with a value, plus the number of trials still without a value, is at most the number of places. A
+// trial has lost as soon as there are as many better trials as places. Trials that may still come
+// to a level, because they were not admitted yet or were not judged at the level below, count as
+// trials without a value. What is certain stays certain whatever happens later, even if the bracket
+// is closed. So the outcome follows from the values alone and not from the order in which they
+// came.
 //
 // A value costs O(log n + levels), amortised.
 class Bracket {
@@ -54,9 +55,10 @@ class Bracket {
   const std::vector<Member>& members() const { return members_; }
 
   // Report, End and Close settle every fate that has become certain. They return the other trials
-  // concerned, each once, as they are now: kReady or kOver.
+  // whose fate was settled, each once, in their new phase: kReady or kOver.
   void Admit(TrialId trial);
-  // After Report the reporting trial is kPaused, kOver, or kRunning with a target beyond its work.
+  // After the call the reporting trial is kPaused, kOver, or kRunning with a target beyond its
+  // work.
   std::vector<Member> Report(TrialId trial, Work work, double value);
   std::vector<Member> End(TrialId trial);
   // No more trials will come: the places are now those of a bracket with the members there are.

@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-// More trials than there are ids, yet small enough for sums not to overflow.
+// More trials than there are ids, but few enough that sums do not overflow.
 constexpr std::int64_t kMostTrials = std::int64_t{1} << 33;
 
 std::int64_t SaturatedProduct(std::int64_t a, std::int64_t b) {

@@ -14,8 +14,8 @@ struct BracketPlan {
   std::int64_t trials = 1;
 };
 
-// The brackets that a stopper opens in turn, beginning again after the last. All arithmetic is in
-// integers.
+// The brackets that a stopper opens one after the other. After the last it begins again with the
+// first. All arithmetic is in integers.
 //
 // sha has one bracket. Its levels are min_budget * eta^k below max_budget. It has spec.bracket
 // trials, or by default eta^(number of levels), so that one of them reaches the full budget.

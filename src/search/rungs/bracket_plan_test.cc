@@ -42,7 +42,7 @@ TEST(BracketPlanTest, MostTrialsDoLittleOfTheFullBudget) {
   const StopperSpec spec{.name = "asha", .min_budget = 1, .max_budget = 27, .eta = 3};
   EXPECT_DOUBLE_EQ(TypicalWork(spec), 1 + 2.0 / 3 + 6.0 / 9 + 18.0 / 27);
   StopperSpec other = spec;
-  other.name = "hyperband";  // 27, 12, 6 and 4 trials: those of later brackets begin further up
+  other.name = "hyperband";  // 27, 12, 6 and 4 trials: later brackets begin at a higher level
   EXPECT_DOUBLE_EQ(TypicalWork(other), (27 * 3.0 + 12 * 7.0 + 6 * 15.0 + 4 * 27.0) / 49);
   other.name = "median";
   EXPECT_EQ(TypicalWork(other), 27);

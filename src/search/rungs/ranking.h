@@ -24,7 +24,8 @@ struct Mark {
 bool Better(const Mark& a, const Mark& b);
 
 // How many of n marks are the top: floor((share * n + plus) / whole), at least `least`, at most n.
-// With 0 <= share <= whole and 0 <= plus <= whole, one mark more raises this by one or not at all.
+// With 0 <= share <= whole and 0 <= plus <= whole, one more mark raises the result by one or not at
+// all.
 struct Quota {
   std::int64_t share = 1;
   std::int64_t whole = 1;
@@ -34,8 +35,9 @@ struct Quota {
 };
 
 // Marks, split into a top (the best of them, as many as the quota says) and a rest. Marks are only
-// added, and the split only moves up by one. So two heaps that touch at the split suffice: O(log n)
-// and 16 bytes for a mark, where an ordered tree would take 64.
+// added, and a new mark moves the split up by one or not at all. So two heaps, one on each side of
+// the split, are enough. A mark costs O(log n) and 16 bytes, and in an ordered tree it would take
+// 64 bytes.
 class Ranking {
  public:
   explicit Ranking(const Quota& quota) : quota_(quota) {}

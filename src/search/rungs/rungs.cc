@@ -11,7 +11,7 @@ Rungs::Rungs(const StopperSpec& spec) : max_budget_(spec.max_budget) {
   SLUICE_CHECK(spec.min_budget >= 1 && spec.eta >= 2, "rungs begin at 1 or later and rise");
   for (Work level = spec.min_budget; level < max_budget_; level *= spec.eta) {
     levels_.push_back(level);
-    if (level > max_budget_ / spec.eta) break;  // the next level would pass it, or overflow
+    if (level > max_budget_ / spec.eta) break;  // the next level would be too high, or overflow
   }
 }
 

@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-// Where trials are judged: min_budget * eta^k while below max_budget, in integers. Beyond the last
-// rung lies max_budget itself, where a trial is complete.
+// The work at which trials are judged: min_budget * eta^k while that is below max_budget, in
+// integers. Beyond the last rung lies max_budget itself, where a trial is complete.
 class Rungs {
  public:
   // Takes a spec that MakeStopper accepts: 1 <= min_budget <= max_budget, eta >= 2.
@@ -26,7 +26,8 @@ class Rungs {
   Work max_budget_;
 };
 
-// A stopper's state begins with its rungs. AreRungsOf is false if they are not the rungs of `spec`.
+// A stopper's state begins with its rungs. AreRungsOf reads them, and returns false if they are not
+// the rungs of `spec`.
 void SaveRungs(StateWriter& writer, const StopperSpec& spec);
 bool AreRungsOf(const StopperSpec& spec, StateReader& reader);
 

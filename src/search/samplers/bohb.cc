@@ -19,8 +19,8 @@ constexpr double kWider = 3;
 // the good and the bad density, however many trials they have. Otherwise l / g would be large where
 // no trial was.
 constexpr double kWeight = 50;
-// The most kernels of one density. Of more trials, those at even distances in the ranking are
-// taken.
+// The most kernels of one density. If there are more trials, kernels are made of trials at even
+// distances in the ranking.
 constexpr std::size_t kMostKernels = 1024;
 
 template <typename T>
@@ -130,8 +130,9 @@ BohbSampler::Rows BohbSampler::MakeRows(const Group& group,
   return rows;
 }
 
-// Draws points of the group from the density, or uniformly without one. At each of them the
-// constraints hold as far as `point` is known, which is the groups before.
+// Draws points of the group from the density `from`, or uniformly if it is null. Each point
+// satisfies the constraints as far as they can be checked with this group and the groups before it.
+// Returns false if no such point was drawn.
 bool BohbSampler::DrawGroup(const Group& group, const Parzen* from, std::size_t wanted,
                             Random& random, Point& point, std::vector<double>& rows,
                             std::vector<std::vector<double>>& values) const {
@@ -147,7 +148,7 @@ bool BohbSampler::DrawGroup(const Group& group, const Parzen* from, std::size_t 
     for (std::size_t axis = 0; axis < axes; ++axis) {
       const std::size_t index = group.parameters[axis];
       point[index] = candidate[axis] = space_.FromUnit(index, row[axis]);
-      // The coordinate of the value, not the one that was drawn.
+      // The coordinate of the value, not the coordinate that was drawn.
       row[axis] = space_.ToUnit(index, candidate[axis]);
     }
     if (!space_.Satisfies(point)) continue;

@@ -23,7 +23,7 @@ double Multiplied(const Parameter& parameter, double value, double factor) {
 }
 
 // The value of a discrete parameter that is nearest to `wanted`. It differs from `value` if there
-// is another value on that side.
+// is another value on the side of `wanted`.
 double Stepped(const Parameter& parameter, double value, double wanted) {
   const std::uint64_t before = NumberOf(parameter, value);
   std::uint64_t number = NumberOf(parameter, wanted);

@@ -16,7 +16,7 @@ Space Make(std::vector<Parameter> parameters, std::vector<std::string> constrain
   return Space::Make(std::move(parameters), std::move(constraints)).value();
 }
 
-// Where everything may change.
+// Explore, if every parameter may change.
 Point Explore(const Space& space, std::uint64_t seed, std::uint64_t fork, const Point& parent) {
   return sluice::Explore(space, seed, fork, parent, std::vector<bool>(space.size(), true));
 }

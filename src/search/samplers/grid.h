@@ -31,7 +31,7 @@ class GridSampler final : public Sampler {
 
   Space space_;
   std::uint64_t size_;
-  // Where the last proposal left off: the next one mostly follows it.
+  // The place after the last proposal, where the next proposal mostly is.
   std::optional<PointEnumerator> points_;
   std::uint64_t next_ = 0;
 };

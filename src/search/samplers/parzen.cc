@@ -142,7 +142,8 @@ Loops LoopsOfThisProcessor() {
   return {SubtractSquaresPlain, LogSumExpPlain};
 }
 
-// For each centre the larger gap to a neighbour on one axis; at the ends, to the only neighbour.
+// For each centre on an axis, the larger of the gaps to its two neighbours. At the ends, the gap to
+// the only neighbour.
 std::vector<double> Gaps(const std::vector<double>& centres) {
   const std::size_t count = centres.size();
   if (count == 1) return {std::max(centres[0], 1 - centres[0])};

@@ -31,9 +31,9 @@ Axis AxisOf(const Space& space, std::size_t index);
 //
 // The density is evaluated at C points over K kernels and d axes. That takes C * K * d
 // multiplications in single precision, by columns so that they vectorise, and C * K exponentials.
-// This is the whole cost of a proposal, and linear in K, so a caller with many observations passes
-// a sample of them. Sums run in a fixed order, so the same rows give the same bits on every
-// machine.
+// This is nearly the whole cost of a proposal. It is linear in K, so a caller with many
+// observations passes a sample of them. Sums run in a fixed order, so the same rows give the same
+// bits on every machine.
 class Parzen {
  public:
   struct Kernels {
@@ -41,12 +41,12 @@ class Parzen {
     std::span<const double> weights;  // one for each row, above 0
     // The standard deviations of kernels on a continuum and on ordered cells. With `gaps` the
     // standard deviation on a continuum is instead, for each kernel and axis, the larger of the
-    // gaps to its neighbours there, at least `narrowest`.
+    // gaps to the neighbouring kernels on that axis, but at least `narrowest`.
     double width = 0.1;
     double cell_width = 0.1;
     bool gaps = false;
     double narrowest = 0.01;
-    // Unless it is empty: one standard deviation for each axis, in place of all of these widths.
+    // If not empty: one standard deviation for each axis, in place of all widths above.
     std::span<const double> axis_widths = {};
   };
 
@@ -59,7 +59,7 @@ class Parzen {
   void LogDensity(std::span<const double> rows, std::span<float> result) const;
 
  private:
-  // The mass of a kernel in a cell, for each pair of the kernel's own cell and a cell.
+  // The mass of a kernel in a cell, for each pair of a kernel's own cell and a cell.
   struct Table {
     std::size_t cells = 0;
     std::vector<float> log_mass;  // [cell][own cell]; the prior's own cell is one past the last

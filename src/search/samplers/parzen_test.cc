@@ -48,7 +48,8 @@ double NormalDensityInside(double x, double centre, double width) {
   return std::exp(-0.5 * z * z) / (width * std::sqrt(2 * std::numbers::pi) * inside);
 }
 
-// The slow, obvious side: one kernel on one axis. `kernel` without a value is the prior.
+// The density of one kernel on one axis, computed in the plain, slow way. `kernel` without a value
+// is the prior.
 double KernelDensity(const Axis& axis, double x, std::optional<double> kernel, double width,
                      std::size_t kernels) {
   if (axis.kind == Axis::Kind::kContinuous) {
@@ -139,7 +140,8 @@ TEST(Parzen, ALoneKernelReachesTheFartherEndAndTwinsStayWide) {
   EXPECT_NEAR(log[0], std::log(NormalDensityInside(0.2, 0.2, 0.05)), 1e-3);
 }
 
-// Shares of draws in each tenth of a continuum, or in each cell, against the density summed up.
+// Compares the share of draws in each tenth of a continuum, or in each cell, with the sum of the
+// density there.
 TEST(Parzen, DrawsFollowTheDensity) {
   const Space space = Mixed();
   const std::vector<Axis> axes = AxesOf(space);

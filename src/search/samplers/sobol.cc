@@ -14,8 +14,9 @@ constexpr int kBits = 32;
 constexpr std::uint64_t kIndices = std::uint64_t{1} << kBits;
 constexpr std::uint64_t kMostMisses = 10'000;     // consecutive points that break a constraint
 constexpr std::uint64_t kMostMissed = 1'000'000;  // coordinates of such points
-// The choice of a matrix: how many are tried for an axis, with how many axes before each is
-// compared, on how many first rows, and for how many axes that is worth the time.
+// The choice of a matrix for an axis. kSobolTries: the matrices that are tried. kCompared: the
+// earlier axes that each matrix is compared with. kRows: the first rows that are compared.
+// kChosenAxes: the first axes, for which the choice is worth the time.
 constexpr int kSobolTries = 24;
 constexpr std::size_t kCompared = 20;
 constexpr int kRows = 8;
@@ -67,8 +68,8 @@ std::uint32_t NextPrimitive(std::uint32_t polynomial) {
   return polynomial;
 }
 
-// The columns of a polynomial's matrix. The first ones are drawn, each odd and below 2^(k+1), in
-// the highest bits. The rest follow from them.
+// The columns of a polynomial's matrix. The first columns, as many as the degree, are drawn: column
+// k is an odd number below 2^(k+1), in the highest bits. The other columns follow from them.
 Columns DrawColumns(std::uint32_t polynomial, Random& random) {
   const int degree = Degree(polynomial);
   Columns columns(kBits);
@@ -107,8 +108,9 @@ bool Independent(Rows rows, int count, int columns) {
 }
 
 // How unevenly two axes fill boxes: the sum of t^2 over runs of 2^m points. Here t is the smallest
-// number for which all boxes with the area of 2^t points are filled alike. They are if i rows of
-// one axis and m - t - i rows of the other are independent, for every i.
+// number for which all boxes with the area of 2^t points are filled alike. The boxes are filled
+// alike if the first i rows of one axis and the first m - t - i rows of the other are independent,
+// for every i.
 int Unevenness(const Rows& one, const Rows& other) {
   int sum = 0;
   for (int m = 2; m <= kRows; m += 2) {
@@ -147,7 +149,7 @@ std::uint32_t Scramble(std::uint32_t value, std::uint64_t seed) {
 }  // namespace
 
 SobolSequence::SobolSequence(std::size_t axes, std::uint64_t seed) {
-  Random choices = Random(0).Fork("sobol");  // for the sequence itself, whatever the seed
+  Random choices = Random(0).Fork("sobol");  // for the sequence itself; the same for every seed
   Random scrambling = Random(seed).Fork("sobol");
   std::uint32_t polynomial = 1;
   std::vector<Rows> chosen;  // first rows of the matrices so far

@@ -28,7 +28,8 @@ TEST(Sobol, EachAlignedRunHasOnePointInEachIntervalOfEachAxis) {
   }
 }
 
-// How far the shares of points in corner boxes are from their areas, on the worst of many boxes.
+// The largest difference between the share of points in a box at the corner and the area of the
+// box, over many boxes.
 double Discrepancy(const std::vector<std::vector<double>>& points, std::size_t a, std::size_t b) {
   double worst = 0;
   for (int x = 1; x <= 16; ++x) {

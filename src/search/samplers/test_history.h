@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: what a hostile world reports.
+// For tests: random reports, with everything that can go wrong in them.
 
 #include <algorithm>
 #include <limits>
@@ -24,7 +24,7 @@ inline double AnyLoss(Random& random) {
   }
 }
 
-// The work at which a trial at `work` may report next: often at its target, often one further,
+// The work at which a trial at `work` may report next: often at its target, often one unit further,
 // sometimes past several rungs.
 inline Work AnyNextWork(Random& random, Work work, Work target) {
   if (target > work && random.Chance(0.4)) return target;

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kFirst = 8;         // ranked trials before anything is learned
 constexpr std::size_t kFirstOfGroup = 4;  // the same for a group
 constexpr std::size_t kTpeCandidates = 24;
-// The most draws for each candidate, where constraints refuse some. And the most whole points that
-// are drawn before a discrete space is searched for a point that was not tried.
+// kTpeDraws: the most draws for each candidate, if constraints refuse some. kTpePoints: the most
+// whole points that are drawn before a discrete space is searched for a point that was not tried.
 constexpr std::size_t kTpeDraws = 64;
 constexpr int kTpePoints = 16;
 
@@ -58,7 +58,7 @@ void TpeSampler::Observe(const Observation& observation) {
         pending_, [&](const auto& pending) { return pending.second.digest == digest; });
     if (proposed != pending_.end()) pending_.erase(proposed);
   } else {
-    // Most reports pass no level.
+    // Most reports pass no level, so nothing has changed.
     if (now.runs == known.runs && now.failed == known.failed && now.losses == known.losses) return;
     ranked_ -= known.IsRanked() ? 1 : 0;
     for (TpeGroup& group : groups_)
@@ -121,8 +121,9 @@ std::optional<Point> TpeSampler::Suggest(Random& random) {
   return last;
 }
 
-// Points of the group at which the constraints hold as far as `point` is known, which is the groups
-// before. Without a density it is one point, drawn uniformly.
+// Points of the group, drawn from the density `good`, or one point, drawn uniformly, if that is
+// null. Each point satisfies the constraints as far as they can be checked with this group and the
+// groups before it.
 TpeSampler::Candidates TpeSampler::Draw(const TpeGroup& group, const Parzen* good, Random& random,
                                         Point& point) const {
   const std::size_t axes = group.parameters().size();
@@ -140,7 +141,7 @@ TpeSampler::Candidates TpeSampler::Draw(const TpeGroup& group, const Parzen* goo
     for (std::size_t axis = 0; axis < axes; ++axis) {
       const std::size_t index = group.parameters()[axis];
       values[axis] = space_.FromUnit(index, row[axis]);
-      // The coordinate of the value, not the one that was drawn.
+      // The coordinate of the value, not the coordinate that was drawn.
       row[axis] = space_.ToUnit(index, values[axis]);
     }
     Put(group.parameters(), values, point);
@@ -176,7 +177,7 @@ bool TpeSampler::SuggestGroup(const TpeGroup& group, Random& random, Point& poin
     Put(group.parameters(), drawn.values[candidate], point);
     if (!Tried(point)) return true;
   }
-  // All candidates were tried. One is taken at random, so that it is not the same each time.
+  // All candidates were tried before. One is taken at random, so that it is not the same each time.
   Put(group.parameters(), drawn.values[random.Below(drawn.values.size())], point);
   return true;
 }

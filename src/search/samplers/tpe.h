@@ -18,11 +18,11 @@ namespace sluice {
 // The tree-structured Parzen estimator, multivariate and by groups.
 //
 // Trials are compared at work that all of them have done (search/samplers/tpe_group.h). The best
-// make a density l, the other trials a density g. Of a few points drawn from l, the one with the
-// largest l / g is proposed: a point that looks like the good trials and unlike the rest.
-// Parameters that are active together are one density, so that what goes together is learned
-// together. Conditional groups are drawn after the groups they depend on, from the trials in which
-// they were active. Constraints are met by drawing again.
+// trials make a density l, the other trials a density g. Of a few points drawn from l, the one with
+// the largest l / g is proposed: a point that looks like the good trials and unlike the rest.
+// Parameters that are active together share one density, so that good combinations of their values
+// are learned. A conditional group is drawn after the groups it depends on, and learns from the
+// trials in which it was active. Constraints are met by drawing again.
 //
 // Running trials that have not reached the level of the comparison count as bad, and so do
 // proposals that are not yet trials. So parallel proposals keep apart (a constant liar). The first

@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kMostGood = 18;
 constexpr std::size_t kRecent = 25;  // bad trials that count in full
 // With fewer bad trials than this, kernel widths follow the gaps between them
-// (search/samplers/parzen.h), which fits a few points closely. For many points one width for all is
-// steadier, and much cheaper.
+// (search/samplers/parzen.h), which fits a few points closely. With many trials one width for all
+// kernels is steadier, and much cheaper.
 constexpr std::size_t kFewBad = 50;
 constexpr double kWidth = 0.2;  // of one kernel
 

@@ -29,7 +29,7 @@ struct TpeTrial {
 
 // What an observation says about a trial, except for its coordinates. A complete trial has passed
 // all levels, whatever its work. A trial that was stopped below the first level counts as if it had
-// passed that.
+// passed the first level.
 TpeTrial TrialOf(const Observation& observation, const std::vector<Work>& levels);
 
 // The trials in which one group of parameters is active, and the two densities made from them.
@@ -39,11 +39,12 @@ TpeTrial TrialOf(const Observation& observation, const std::vector<Work>& levels
 // but at most 18 and at most a quarter of the compared trials. `bad` is made of the other trials
 // that have passed the level, of failed trials, and of running trials that have not reached it. A
 // trial that was stopped or paused below the level says nothing there and is left out. If such
-// trials counted as bad, the many that were stopped where the search looks most would drive it away
-// from there.
+// trials counted as bad, the many trials that were stopped where the search looks most would drive
+// the search away from there.
 //
-// Of more than kMostKernels bad trials a sample is taken, which their ids determine. The densities
-// depend on what is known, not on the order in which it was learned.
+// If there are more than kMostKernels bad trials, `bad` is made of a sample of them. The trials'
+// ids determine the sample. The densities depend on what is known, not on the order in which it was
+// learned.
 class TpeGroup {
  public:
   static constexpr std::size_t kMostKernels = 1024;

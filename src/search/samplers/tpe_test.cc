@@ -63,7 +63,8 @@ double PartOfTpeNear(TpeSampler& sampler, double centre) {
   return near / 100.0;
 }
 
-// `count` trials all over the line. A trial that passes several levels has the same loss at each.
+// Observes `count` trials, spread evenly over the line. A trial that passes several levels has the
+// same loss at each.
 void ObserveOverTheLine(TpeSampler& sampler, std::uint32_t first, int count, Observation like,
                         double optimum) {
   for (int i = 0; i < count; ++i) {
@@ -145,7 +146,7 @@ TEST(Tpe, WhatAnObservationSays) {
               ElementsAre(5, 3));
   EXPECT_THAT(losses({.outcome = Outcome::kRunning, .work = 3, .value = 2, .by_level = {kNone, 2}}),
               ElementsAre(kInfinity, 2));
-  // Its program ended by itself.
+  // The program ended by itself.
   EXPECT_THAT(losses({.outcome = Outcome::kComplete, .work = 4, .value = 2, .by_level = {5, 3}}),
               ElementsAre(5, 3, 2));
   EXPECT_THAT(losses({.outcome = Outcome::kStopped, .work = 0, .value = 2}), ElementsAre(2));
@@ -315,7 +316,7 @@ TEST(Tpe, NeitherDoesTheOrderCountWhereTrialsAreStopped) {
   for (std::uint64_t i = 300; i < 320; ++i) EXPECT_EQ(forwards.Propose(i), backwards.Propose(i));
 }
 
-// More trials than kernels: a sample of the bad ones still tells where not to go.
+// More trials than kernels: a sample of the bad trials still shows which points to avoid.
 TEST(Tpe, ManyTrialsAreSampledAndStillLearnedFrom) {
   TpeSampler sampler({}, Floats(3), 1);
   Random random(5);
@@ -349,7 +350,7 @@ TEST(Tpe, GoesThroughADiscreteSpaceWithoutAPointTwice) {
       const Point point = sampler.Propose(i).value();
       EXPECT_TRUE(space.Contains(point));
       EXPECT_TRUE(seen.insert(space.Encode(point)).second) << i << " " << space.Encode(point);
-      // Answers come late: up to three proposals are out.
+      // Observations come late: up to three proposals are not trials yet.
       if (i >= 3) sampler.Observe(Complete(i - 2, point, static_cast<double>(i % 7)));
     }
     EXPECT_TRUE(space.Contains(sampler.Propose(1000).value()));  // then points come again

@@ -7,13 +7,13 @@ namespace sluice {
 
 // Asynchronous successive halving that stops trials and never pauses one.
 //
-// When a report reaches a rung, its value is recorded there and ranked among all n values recorded
-// there so far, its own included (and those of stopped, failed and complete trials). The trial goes
-// on if its value is not NaN and its rank is at most max(1, floor(n / eta)). With fewer than eta
-// values that means the best so far. A report that reaches several rungs is recorded and judged at
-// each; one adverse judgement stops the trial. There is no second look: a trial that goes on is
-// safe until its next rung. At the full budget values are recorded, and the trial is complete
-// without a ruling.
+// When a report reaches a rung, the value is recorded there and ranked among all n values recorded
+// there so far. These include the value itself, and the values of stopped, failed and complete
+// trials. The trial goes on if its value is not NaN and its rank is at most max(1, floor(n / eta)).
+// With fewer than eta values, only the best value so far goes on. A report that reaches several
+// rungs is recorded and judged at each; one adverse judgement stops the trial. There is no second
+// look: a trial that goes on is safe until its next rung. At the full budget values are recorded,
+// and the trial is complete without a ruling.
 //
 // The alternative, asha-promotion, wastes no work on early arrivals but needs checkpoints.
 class Asha final : public Stopper {
@@ -21,7 +21,7 @@ class Asha final : public Stopper {
   explicit Asha(const StopperSpec& spec) : book_(spec, /*least_top=*/1) {}
 
   Work Admit(TrialId trial) override { return book_.Admit(trial); }
-  // Nothing for a trial that was stopped or has ended.
+  // Returns no ruling if the trial was stopped or has ended.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override { return std::nullopt; }

@@ -9,7 +9,7 @@
 
 namespace sluice {
 // Of n sorted values, counted from 0, the quantile lies at (n - 1) / eta. The top of a rung ends
-// with the last value at or before it.
+// with the last value at or before that place.
 AshaPausing::AshaPausing(const StopperSpec& spec)
     : spec_(spec),
       rungs_(spec),

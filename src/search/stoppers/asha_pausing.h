@@ -15,15 +15,15 @@ namespace sluice {
 // has passed is looked at again: the trial pauses if the value it recorded at one of them is worse
 // than the best 1/eta of that rung (the quantile with linear interpolation). A rung judges once it
 // has two values. A trial that comes to a rung is compared with the values that were there before.
-// Next resumes a paused trial that is no longer worse at any rung: at the highest rung first, then
-// the best. A trial with NaN at a rung could never be resumed, so it is stopped there.
+// Next resumes a paused trial that is no longer worse at any rung: first from the highest rung, and
+// there the best trial. A trial with NaN at a rung could never be resumed, so it is stopped there.
 class AshaPausing final : public Stopper {
  public:
   explicit AshaPausing(const StopperSpec& spec);
 
   Work Admit(TrialId trial) override;
-  // Nothing for a trial that was stopped or has ended. A paused trial may still report: kPause
-  // again, or kGoOn if it is no longer worse at any rung.
+  // Returns no ruling if the trial was stopped or has ended. A paused trial may still report. The
+  // ruling is then kPause again, or kGoOn if the trial is no longer worse at any rung.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override;

@@ -23,7 +23,7 @@ TEST(AshaPausingTest, TheFirstTwoAtARungGoOn) {
   AshaPausing asha = MakeAshaPausing(3);
   EXPECT_THAT(asha.Report(TrialId(1), 2, 5), IsEmpty());
   EXPECT_THAT(asha.Report(TrialId(2), 2, 9), IsEmpty());  // one value judges no trial
-  // The quarter of 5 and 9 is 6.
+  // The lower quartile of 5 and 9 is 6.
   EXPECT_THAT(asha.Report(TrialId(3), 2, 6), IsEmpty());
 }
 
@@ -38,7 +38,7 @@ TEST(AshaPausingTest, EveryReportLooksBack) {
   AshaPausing asha = MakeAshaPausing(2);
   asha.Report(TrialId(2), 2, 9);
   asha.Report(TrialId(1), 2, 5);
-  // At its next report it has not become better at the rung, and there is a rival now.
+  // At its next report trial 2 still has the same value at the rung, but now there is a better one.
   EXPECT_THAT(asha.Report(TrialId(2), 3, 1), ElementsAre(Pause(2)));
   EXPECT_THAT(asha.Report(TrialId(1), 3, 99), IsEmpty());
 }
@@ -50,7 +50,7 @@ TEST(AshaPausingTest, WhoIsNoLongerWorseIsResumed) {
   EXPECT_THAT(asha.Report(TrialId(3), 2, 5), ElementsAre(Pause(3)));
   EXPECT_FALSE(asha.Ready());
   EXPECT_THAT(NextOf(asha), IsEmpty());
-  // Of 1, 5, 9 and five times 20 the quarter is 8.
+  // The lower quartile of 1, 5, 9 and five times 20 is 8.
   for (std::uint32_t id = 4; id <= 8; ++id) {
     EXPECT_THAT(asha.Report(TrialId(id), 2, 20), ElementsAre(Pause(id)));
   }

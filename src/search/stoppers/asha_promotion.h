@@ -11,19 +11,19 @@ namespace sluice {
 //
 // A trial is promotable if its value is among the best floor(n / eta) of the n values recorded at a
 // rung so far (those of ended trials count too) and it waits at this rung: not promoted before, not
-// ended, not NaN. A report that reaches a rung promotes its trial at once if that makes it
-// promotable, and pauses it otherwise. A NaN can never be promoted and stops the trial. A report
-// that reaches several rungs is recorded at each, counts as promoted at all but the highest, and is
-// judged there. Next promotes the best promotable trial of the highest rung that has one. At the
-// full budget values are recorded, and the trial is complete without a ruling.
+// ended, not NaN. A report that reaches a rung promotes its trial immediately if that makes the
+// trial promotable, and pauses it otherwise. A trial with NaN can never be promoted, so it is
+// stopped. A report that reaches several rungs is recorded at each, counts as promoted at all but
+// the highest, and is judged there. Next promotes the best promotable trial of the highest rung
+// that has one. At the full budget values are recorded, and the trial is complete without a ruling.
 class AshaPromotion final : public Stopper {
  public:
   explicit AshaPromotion(const StopperSpec& spec);
 
   Work Admit(TrialId trial) override { return book_.Admit(trial); }
-  // Nothing for a trial that was stopped or has ended. A paused trial may still report, because a
-  // report was on its way or its program does not speak the protocol. The ruling is kPause again,
-  // unless the report reaches further rungs.
+  // Returns no ruling if the trial was stopped or has ended. A paused trial may still report,
+  // because a report was on its way or its program does not speak the protocol. The ruling is
+  // kPause again, unless the report reaches further rungs.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override;
@@ -37,7 +37,7 @@ class AshaPromotion final : public Stopper {
 
   RungBook book_;
   // By rung: a heap of the trials that were paused there, the best in front. A trial that no longer
-  // waits is dropped when it comes to the front. Follows from the book.
+  // waits is dropped when it comes to the front. These heaps follow from the book.
   std::vector<std::vector<Mark>> waiting_;
 };
 

@@ -63,7 +63,8 @@ TEST(AshaPromotionTest, EndedTrialsKeepTheirRankAndAreNeverPromoted) {
   EXPECT_THAT(asha.Report(TrialId(1), 3, 0), IsEmpty());
 }
 
-// It could never be promoted: paused, it would hold its checkpoint for nothing.
+// A trial with NaN could never be promoted. If it were paused, its checkpoint would be kept for
+// nothing.
 TEST(AshaPromotionTest, NanIsStopped) {
   AshaPromotion asha = MakeAshaPromotion(3);
   for (std::uint32_t id = 1; id <= 3; ++id) {

@@ -53,9 +53,9 @@ TEST(AshaTest, NanIsStoppedEvenAlone) {
 TEST(AshaTest, AReportPastSeveralRungsIsJudgedAtEach) {
   Asha asha = MakeAsha(3);
   EXPECT_THAT(asha.Report(TrialId(1), 1, 1), ElementsAre(GoOn(1, 3)));
-  // Best of the second rung, but not of the first.
+  // Trial 2 is the best at the second rung, but not at the first.
   EXPECT_THAT(asha.Report(TrialId(2), 4, 2), ElementsAre(Stop(2)));
-  // Beaten at the second by what trial 2 left there.
+  // Trial 2's value at the second rung is better.
   EXPECT_THAT(asha.Report(TrialId(1), 3, 3), ElementsAre(Stop(1)));
   EXPECT_THAT(asha.Report(TrialId(3), 5, 0), ElementsAre(GoOn(3, 9)));
 }

@@ -12,22 +12,23 @@
 
 namespace sluice {
 
-// Synchronous successive halving (sha) and Hyperband. Hyperband is several brackets of it in turn,
-// with different first budgets (PlanBrackets).
+// Synchronous successive halving (sha) and Hyperband. Hyperband fills several brackets of halving
+// one after the other, with different first budgets (PlanBrackets).
 //
 // Trials fill one bracket after the other in order of admission. A trial pauses at each level until
-// its fate is certain (Bracket). Then it is stopped or goes on: at once if it is the trial that
-// reported, otherwise when Next resumes it. Next gives all trials that may go on to one level of
-// one bracket as one group. Groups with a higher target come first, and among these the older
-// bracket. A bracket that is not full when no more trials come is closed with the members it has;
-// later trials begin a new one. A bracket is forgotten when all its trials are over.
+// its fate is certain (Bracket). Then the trial is stopped or goes on. It goes on immediately if it
+// is the trial that reported, otherwise when Next resumes it. Next gives all trials that may go on
+// to one level of one bracket as one group. Groups with a higher target come first, and of those
+// with one target the group of the older bracket. A bracket that is not full when no more trials
+// come is closed with the members it has; later trials begin a new bracket. A bracket is forgotten
+// when all its trials are over.
 class Halving final : public Stopper {
  public:
   explicit Halving(const StopperSpec& spec) : spec_(spec), plans_(PlanBrackets(spec)) {}
 
   Work Admit(TrialId trial) override;
-  // Nothing for a trial that was stopped or has ended. A paused trial may still report: kPause
-  // again, unless it may go on by now.
+  // Returns no ruling if the trial was stopped or has ended. A paused trial may still report. The
+  // ruling is then kPause again, unless the trial may go on by now.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::vector<Ruling> Closed() override;

@@ -1,4 +1,4 @@
-// Synchronous halving against the rule it must agree with, over many random histories.
+// Compares synchronous halving with the rule it must agree with, over many random histories.
 
 #include <gtest/gtest.h>
 
@@ -16,14 +16,14 @@
 namespace sluice {
 namespace {
 
-// Which trials win and lose if every level waits for all its trials: from the values alone, by
-// sorting.
+// Finds which trials win and lose if every level waits for all its trials. It sorts the values, and
+// uses nothing else.
 struct HalvingOracle {
   std::int64_t eta;
   std::vector<Work> levels;
   std::size_t capacity;
   std::vector<TrialId> members;
-  std::map<TrialId, std::vector<double>> values;  // by level; shorter: never got there
+  std::map<TrialId, std::vector<double>> values;  // by level, up to the last level it passed
 
   // From how many levels each trial goes on.
   std::map<TrialId, std::size_t> Passed() const {
@@ -52,7 +52,7 @@ struct HalvingOracle {
 
 enum class HalvingState { kRunning, kPaused, kStopped, kEnded };
 
-// Plays the engine, in any order, and records what each trial reported.
+// Plays the part of the engine, with events in any order, and records what each trial reported.
 class HalvingPlay {
  public:
   HalvingPlay(const StopperSpec& spec, std::uint64_t seed)
@@ -217,7 +217,8 @@ TEST(HalvingOracleTest, TheOutcomeIsThatOfWaitingForEveryone) {
   EXPECT_GT(brackets, 5000);
 }
 
-// What may become of each trial at each level over all ways in which the rest can turn out.
+// What may become of each trial at each level, over all values that the other trials may still
+// report.
 class Futures {
  public:
   Futures(const HalvingOracle& now, const std::set<TrialId>& over) : now_(now), over_(over) {
@@ -309,7 +310,7 @@ TEST(HalvingOracleTest, EveryFateIsDecidedAtTheFirstMomentItIsCertain) {
       const Futures futures(bracket, over);
       for (const TrialId trial : bracket.members) {
         if (over.contains(trial) || bracket.values.at(trial).empty()) continue;
-        const std::size_t level = bracket.values.at(trial).size() - 1;  // where it was last seen
+        const std::size_t level = bracket.values.at(trial).size() - 1;  // the last level it passed
         const bool may_go_on = futures.MayGoOn(level, trial);
         const bool may_lose = futures.MayLose(level, trial);
         const HalvingState state = play.StateOf(trial);

@@ -26,7 +26,7 @@ TEST(HalvingTest, TheBestOfAFullRungGoOnAsAGroup) {
   for (std::uint32_t id = 4; id <= 6; ++id) {
     EXPECT_THAT(sha.Report(TrialId(id), 1, 9 - id), ElementsAre(Pause(id), Stop(id - 3)));
   }
-  EXPECT_THAT(NextOf(sha), IsEmpty());  // three may still beat them all
+  EXPECT_THAT(NextOf(sha), IsEmpty());  // three trials may still beat them all
   EXPECT_THAT(sha.Report(TrialId(7), 1, 20), ElementsAre(Stop(7)));
   EXPECT_THAT(NextOf(sha), ElementsAre(Advance{TrialId(6), 3}));  // third at worst
   EXPECT_THAT(sha.End(TrialId(8), /*failed=*/true), IsEmpty());
@@ -72,7 +72,7 @@ TEST(HalvingTest, WhoIsNotAdmittedYetIsWaitedFor) {
 }
 
 TEST(HalvingTest, AClosedBracketHasThePlacesOfItsMembers) {
-  Halving sha = MakeSha(7);  // of 9: three places, but two for seven
+  Halving sha = MakeSha(7);  // a bracket of 9 has three places, and one of 7 has two
   for (std::uint32_t id = 1; id <= 7; ++id) sha.Report(TrialId(id), 1, id);
   EXPECT_THAT(NextOf(sha), ElementsAre(Advance{TrialId(1), 3}));
   EXPECT_THAT(sha.Closed(), ElementsAre(Stop(3)));
@@ -86,7 +86,7 @@ TEST(HalvingTest, TrialsAfterTheClosingBeginANewBracket) {
   EXPECT_THAT(sha.Report(TrialId(1), 1, 1), ElementsAre(Pause(1)));
   for (std::uint32_t id = 3; id <= 5; ++id) sha.Admit(TrialId(id));
   EXPECT_THAT(sha.Report(TrialId(2), 1, 2), ElementsAre(Stop(2)));
-  EXPECT_THAT(sha.Report(TrialId(3), 1, 9), ElementsAre(Pause(3)));  // among its own
+  EXPECT_THAT(sha.Report(TrialId(3), 1, 9), ElementsAre(Pause(3)));  // it is in another bracket
   EXPECT_THAT(NextOf(sha), ElementsAre(Advance{TrialId(1), 3}));
 }
 

@@ -17,7 +17,7 @@ class Patience final : public Stopper {
   explicit Patience(const StopperSpec& spec) : spec_(spec) {}
 
   Work Admit(TrialId trial) override;
-  // Nothing for a trial that was stopped or has ended.
+  // Returns no ruling if the trial was stopped or has ended.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override { return std::nullopt; }

@@ -13,20 +13,20 @@
 namespace sluice {
 
 // Population-based training, synchronous: the trials of a study are a population that is judged at
-// every interval (Population). Trials that are admitted after it was closed form another
-// population.
+// every interval (Population). Trials that are admitted after the population was closed form
+// another population.
 //
-// Next gives all trials of a population that may go on to one stage, the furthest stage first. A
-// trial whose own report settles a stage, and which is forked from, pauses like the other donors.
-// So it saves a checkpoint that the fork can copy.
+// Next gives all trials of a population that may go on to one stage; the furthest stage comes
+// first. If a trial's own report settles a stage and the trial is a donor there, the trial pauses
+// like the other donors. So it saves a checkpoint that the fork can copy.
 class Pbt final : public Stopper {
  public:
   explicit Pbt(const StopperSpec& spec) : rule_(spec) {}
 
   Work Admit(TrialId trial) override;
   void AdmitFork(TrialId trial, TrialId replaced) override;
-  // Nothing for a trial that lost its place or has ended. A paused trial may still report: kPause
-  // again, unless it may go on by now.
+  // Returns no ruling if the trial lost its place or has ended. A paused trial may still report.
+  // The ruling is then kPause again, unless the trial may go on by now.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::vector<Ruling> Closed() override;

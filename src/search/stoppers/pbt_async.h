@@ -9,15 +9,16 @@
 
 namespace sluice {
 
-// Population-based training, asynchronous. A trial that reaches a stage is judged at once: its
+// Population-based training, asynchronous. A trial that reaches a stage is judged immediately: its
 // value is compared with the values of the other trials, each at the last stage that the other
 // trial has reached. If the trial is in the bottom quantile, a fork of a trial in the top quantile
 // takes its place. No trial waits for the others.
 //
 // Trials that have ended are neither compared with nor forked from. Until a fork has reached a
 // stage itself, it is ranked by the value of the trial it replaced, and is not forked from. Without
-// that value each loss would raise the bar for the other trials. If no trial in the top quantile
-// can be forked from (NaN, or forks without a value of their own), the trial goes on.
+// that value, each trial that is replaced would raise the bar for the other trials. If no trial in
+// the top quantile can be forked from (NaN, or forks without a value of their own), the trial goes
+// on.
 //
 // A value costs O(log n) comparisons and moves O(n) memory; a fork costs O(n).
 class PbtAsync final : public Stopper {
@@ -26,7 +27,7 @@ class PbtAsync final : public Stopper {
 
   Work Admit(TrialId trial) override;
   void AdmitFork(TrialId trial, TrialId replaced) override;
-  // Nothing for a trial that lost its place or has ended.
+  // Returns no ruling if the trial lost its place or has ended.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override { return std::nullopt; }

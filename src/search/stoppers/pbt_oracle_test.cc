@@ -1,4 +1,5 @@
-// Synchronous PBT beside the obvious: wait until every trial has a value, sort, replace the worst.
+// Compares synchronous PBT with the plain rule: wait until every trial has a value, sort, replace
+// the worst.
 
 #include <gtest/gtest.h>
 
@@ -32,12 +33,12 @@ struct ForkSeen {
   friend auto operator<=>(const ForkSeen&, const ForkSeen&) = default;
 };
 
-// One population, from all reports, without any thought of which trials may go on early.
+// One population, judged from all reports, without regard to which trials may go on early.
 struct PbtOracle {
   struct Place {
     TrialId trial{};
     bool alive = true;
-    bool judged_out = false;  // ended, and lost on paper
+    bool judged_out = false;  // it ended, and then ranked among the losers
     Work work = 0;
     std::map<std::size_t, double> values;  // by stage
   };
@@ -64,7 +65,7 @@ struct PbtOracle {
     return std::min(static_cast<std::size_t>(std::ceil(exact - 1e-9)), n / 2);
   }
 
-  // What is decided now that could not be before.
+  // Returns the forks of all stages that can be decided now and could not be decided before.
   std::vector<ForkSeen> Decide() {
     std::vector<ForkSeen> forks;
     while (closed && next < stages.size() && forks.empty()) {
@@ -112,7 +113,7 @@ struct PbtOracle {
 
 enum class PbtState { kRunning, kPaused, kOver };
 
-// Plays the engine, in any order, and asks the oracle after everything that happens.
+// Plays the part of the engine, with events in any order, and asks the oracle after each event.
 class PbtPlay {
  public:
   PbtPlay(const StopperSpec& spec, std::uint64_t seed)
@@ -201,7 +202,7 @@ class PbtPlay {
   std::deque<PbtOracle>& oracles() { return oracles_; }
   PbtState StateOf(TrialId trial) const { return states_.at(trial); }
 
-  // A trial that went on before its stage was decided was in the middle.
+  // Checks that each trial that went on before its stage was decided was in the middle.
   void CheckEarly() {
     for (const auto& [trial, stage, population] : went_early_) {
       const PbtOracle& oracle = oracles_[population];
@@ -276,7 +277,7 @@ class PbtPlay {
       targets_[trial] = fork.target;
       OracleOf(fork.loser).Replace(fork.loser, trial);
       pbt_.AdmitFork(trial, fork.loser);
-      // From the donor's checkpoint, or what there is of it.
+      // The fork begins at the work of a checkpoint of the donor, which may be an old one.
       work_[trial] =
           static_cast<Work>(random_.Below(static_cast<std::uint64_t>(work_[fork.donor]) + 1));
     }
@@ -325,7 +326,8 @@ TEST(PbtOracleTest, TheOutcomeIsThatOfWaitingForEveryone) {
   EXPECT_GT(early, 3000U);
 }
 
-// Whether some way in which the rest can turn out puts a trial of the first stage into a quantile.
+// Whether the trial may be in a quantile of the first stage, over all values that the other trials
+// may still report.
 bool MayMatter(const PbtOracle& now, TrialId trial) {
   std::vector<std::pair<double, TrialId>> marks;
   std::vector<TrialId> open;

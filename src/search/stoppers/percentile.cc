@@ -25,7 +25,7 @@ double Bar(const Ranking& level, const Quota& quota) {
   if (part == 0) return low;
   const double high = level.BestOfRest()->value;
   if (std::isinf(low) || std::isinf(high)) return high;
-  // From the nearer end, so that the ends themselves come out exactly.
+  // Interpolates from the nearer end, so that the result at an end is exact.
   return part < 0.5 ? low + (high - low) * part : high - (high - low) * (1 - part);
 }
 

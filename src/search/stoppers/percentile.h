@@ -29,7 +29,7 @@ class Percentile final : public Stopper {
   explicit Percentile(const StopperSpec& spec);
 
   Work Admit(TrialId trial) override;
-  // Nothing for a trial that was stopped or has ended.
+  // Returns no ruling if the trial was stopped or has ended.
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override { return std::nullopt; }

@@ -69,7 +69,7 @@ TEST(PercentileTest, ComparesTheBestSoFarWithValuesAtTheSameWork) {
   median.Admit(TrialId(2));
   EXPECT_THAT(median.Report(TrialId(2), 1, 4), IsEmpty());
   EXPECT_THAT(median.Report(TrialId(2), 2, 100), IsEmpty());  // 4 was better than 9
-  EXPECT_THAT(median.Report(TrialId(2), 3, 100), IsEmpty());  // no trial was there
+  EXPECT_THAT(median.Report(TrialId(2), 3, 100), IsEmpty());  // no trial reported at 3
   EXPECT_THAT(median.Report(TrialId(2), 4, 100), ElementsAre(Stop(2)));
   EXPECT_THAT(median.Report(TrialId(2), 5, 0), IsEmpty());  // over
 }
@@ -88,7 +88,7 @@ TEST(PercentileTest, OnlyCompleteTrialsCountAndEachOnce) {
   EXPECT_TRUE(Stops(median, 5, 9));
 }
 
-// Nothing here can be computed by arithmetic on infinities.
+// Interpolating between infinite values would give NaN.
 TEST(PercentileTest, BesideAnInfiniteValueTheBarIsTheWorseOne) {
   EXPECT_FALSE(Stops(MakePercentile({.startup = 2}, {1, kInfinity}), 3, kInfinity));
   EXPECT_TRUE(Stops(MakePercentile({.startup = 2}, {1, kInfinity}), 3, kNan));

@@ -28,7 +28,8 @@ class Perturbation {
   Work At(std::uint32_t stage) const;
   // How many stages lie at or below this work.
   std::uint32_t Passed(Work work) const;
-  // The size of the bottom, and of the top, of n members: ceil(n * quantile), at most half of n.
+  // The size of the bottom quantile, and of the top quantile, of n members: ceil(n * quantile), at
+  // most half of n.
   std::size_t Quantile(std::size_t n) const;
   // The index of the donor whose fork replaces the loser, among this many donors (at least one),
   // best first. The draw depends only on the study's seed, the loser and the work.

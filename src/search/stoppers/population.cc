@@ -68,7 +68,7 @@ Population::Settled Population::Close() {
 
 void Population::Release(TrialId trial) {
   Place& place = At(trial);
-  SLUICE_CHECK(place.phase == Phase::kReady, "a trial that is told to go on was to go on");
+  SLUICE_CHECK(place.phase == Phase::kReady, "only a ready trial is released");
   place.phase = Phase::kRunning;
 }
 
@@ -141,7 +141,7 @@ void Population::Settle() {
   }
 }
 
-// Every live trial has a value: `upper` is the top quantile, `lower` the bottom one.
+// Every live trial has a value: `upper` is the top quantile, `lower` the bottom quantile.
 void Population::Decide(std::uint32_t number, Stage& stage) {
   std::vector<TrialId> donors;
   for (const Mark& mark : stage.upper) {
@@ -177,7 +177,7 @@ void Population::Decide(std::uint32_t number, Stage& stage) {
   for (const Mark& mark : upper) Pass(mark);
 }
 
-// A trial that went on and waits at the next stage already has nothing to do, so it is not ready.
+// A trial that went on, but already has a value at the next stage, waits there and is not ready.
 Population::Settled Population::Take(TrialId except) {
   Settled settled;
   settled.forks = std::exchange(settled_.forks, {});

@@ -25,10 +25,10 @@ class StateWriter;
 // ended), the bottom goes on as it is. A report that passes several stages is recorded at each of
 // them. Values that a trial recorded beyond the stage at which it loses are dropped.
 //
-// No trial waits longer than needed. A trial goes on at once if it is certain to be in neither
-// quantile: at least as many trials are better as a quantile can hold, and at least as many are
-// worse. A trial that may be forked from waits, so that its checkpoint is the one of the stage. All
-// trials wait until the population is closed, since its size is not known before.
+// No trial waits once it is certain to be in neither quantile. That is so if at least as many
+// trials are better as a quantile can hold, and at least as many are worse. A trial that may be
+// forked from waits, so that its checkpoint is that of the stage. All trials wait until the
+// population is closed, since its size is not known before.
 //
 // A value costs O(log n) and O(stages not yet decided).
 class Population {
@@ -69,8 +69,8 @@ class Population {
   void Admit(TrialId trial);
   // Puts the fork in the place of the trial that lost.
   void Replace(TrialId loser, TrialId fork);
-  // After this the reporting trial is kPaused, kOver, replaced, or kRunning with a target beyond
-  // its work. It is not among the ready trials.
+  // After the call the reporting trial is kPaused, kOver, replaced, or kRunning with a target
+  // beyond its work. It is not among Settled::ready.
   Settled Report(TrialId trial, Work work, double value);
   Settled End(TrialId trial);
   // No more trials will come.

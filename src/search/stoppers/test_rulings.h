@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests: what stoppers say, in short.
+// For tests: short forms of rulings.
 
 #include <cstdint>
 #include <optional>
