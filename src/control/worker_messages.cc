@@ -197,8 +197,7 @@ void Workforce::Renumber(Host& host, wire::FromWorker& message) {
 // An idle host that was started by an earlier controller is dismissed to make room if its node or
 // its devices are not known any more.
 void Workforce::DismissIfUnplaced(Host& host) {
-  const bool somewhere = !IsSet(host.grant.node) && owner_.engine().cluster().nodes().size() > 1;
-  if (somewhere || (study().spec.demand.gpus > 0 && host.grant.devices.empty())) Dismiss(host);
+  if (IsUnplaced(host)) Dismiss(host);
 }
 
 void Workforce::WorkerReady(Peer& peer, Host& host) {

@@ -170,13 +170,21 @@ bool Workforce::IsIdle(const Host& host) {
   return host.ready && host.owed == 0;
 }
 
+// Whether a host that runs nothing may be on another node or other devices than those that a trial
+// is to get: an earlier controller started it.
+bool Workforce::IsUnplaced(const Host& host) const {
+  const bool somewhere = !IsSet(host.grant.node) && owner_.engine().cluster().nodes().size() > 1;
+  return somewhere || (study().spec.demand.gpus > 0 && host.grant.devices.empty());
+}
+
 Workforce::Host* Workforce::IdleHost(const Grant& grant) {
   for (auto& [name, host] : hosts_) {
+    if (!IsIdle(*host) || IsUnplaced(*host)) continue;
     const bool here = !IsSet(host->grant.node) || host->grant.node == grant.node;
     // The program of an elastic trial has as many threads as it had cores when it started.
     const bool elastic = study().spec.demand.most > 0;
     const bool as_wide = !elastic || host->grant.cpus == grant.cpus;
-    if (IsIdle(*host) && here && as_wide && host->grant.devices == grant.devices) return host.get();
+    if (here && as_wide && host->grant.devices == grant.devices) return host.get();
   }
   return nullptr;
 }

@@ -111,6 +111,7 @@ class Workforce {
   Host* Carrier(wire::LaunchRef at);
   Host* FindOrReachHost(const std::string& worker);
   static bool IsIdle(const Host& host);
+  bool IsUnplaced(const Host& host) const;
   Host* IdleHost(const Grant& grant);
   Status SpawnHost(const Trial& trial);
   Status AssignTo(Host& host, const Trial& trial);

@@ -12,6 +12,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/test_soak.h"
 
@@ -55,9 +56,12 @@ INSTANTIATE_TEST_SUITE_P(Seeds, FaultWorldTest, ::testing::Range<std::uint64_t>(
 
 // Seeds that once found a bug and are not among the first thousand.
 TEST(FaultWorldSeedsTest, SeedsThatFoundSomethingFindNothingMore) {
-  for (const std::uint64_t seed : {16975, 18516, 18788, 19390}) {
-    const FaultWorld::Outcome outcome = FaultWorld({.seed = seed}).Run();
-    EXPECT_EQ(outcome.problem, "") << "seed " << seed << "\n" << outcome.state;
+  std::vector<FaultWorld::Options> found;
+  for (const std::uint64_t seed : {16975, 18516, 18788, 19390}) found.push_back({.seed = seed});
+  found.push_back({.seed = 4838, .events = 1000, .bundles = true});
+  for (const FaultWorld::Options& options : found) {
+    const FaultWorld::Outcome outcome = FaultWorld(options).Run();
+    EXPECT_EQ(outcome.problem, "") << "seed " << options.seed << "\n" << outcome.state;
   }
 }
 
