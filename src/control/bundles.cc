@@ -46,6 +46,8 @@ void Workforce::LetIn(Host& host) {
       host.members.erase(at);
     } else if (carried < static_cast<std::size_t>(host.capacity) || Planted("past-capacity")) {
       ++carried;
+      // While this launch waited, an earlier launch of the trial may have saved again.
+      if (TrialOf(at)->evicted) site_.RemoveCheckpoint(at.trial);
       if (const Status given = AssignTo(host, *TrialOf(at)); !given) {
         host.members.erase(at);
         Ended(at, Ending::kNotStarted, given.error().message);
