@@ -80,7 +80,7 @@ void Workforce::TellCapacity(const Host& host) {
   for (const wire::LaunchRef& at : host.Carried()) {
     if (!IsRunning(at)) continue;
     const bool known = TrialOf(at)->launch.capacity == std::max(host.capacity, 1) &&
-                       study().several_shapes == host.several_shapes && study().capacity > 0;
+                       (host.several_shapes || !study().several_shapes) && study().capacity > 0;
     if (!known) {
       owner_.Happened(CapacityTold{KeyOf(at), at.launch, host.capacity, host.several_shapes},
                       std::nullopt);

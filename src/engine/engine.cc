@@ -203,7 +203,8 @@ void Engine::On(const CapacityTold& event) {
   const Trial* told = LiveLaunch(event.trial, event.launch, {});
   if (told == nullptr) return;
   Study& study = state_.study(event.trial.study);
-  study.several_shapes = event.several_shapes;
+  // Plans rely on no more than what all processes have said.
+  study.several_shapes = event.several_shapes && (study.several_shapes || study.capacity == 0);
   // A process that takes no launches at all is about to end. It says nothing about other processes.
   if (event.capacity > 0)
     study.capacity =

@@ -31,8 +31,8 @@ class SharedProcess : public TestEngine {
     for (int counter = 0; counter < trials; ++counter)
       Propose(static_cast<std::uint64_t>(counter), 0.1 * counter);
   }
-  Lines Tell(int trial, int capacity) {
-    return Happen(CapacityTold{Key(trial), Trial(trial).launch.id, capacity, false});
+  Lines Tell(int trial, int capacity, bool several_shapes = false) {
+    return Happen(CapacityTold{Key(trial), Trial(trial).launch.id, capacity, several_shapes});
   }
   Lines Release(int trial) {
     return Happen(LaunchEnded{.trial = Key(trial),
@@ -77,6 +77,16 @@ TEST(EngineProcessTest, NoMoreJoinThanTheProcessTakes) {
   EXPECT_EQ(t.Trial(4).failures, 0U);
   t.Report(1, 9, 1);
   EXPECT_THAT(t.End(1), Contains("start 4.2 0..9"));
+}
+
+TEST(EngineProcessTest, ShapesAreMixedOnlyIfAllProcessesTakeSeveral) {
+  SharedProcess t(2);
+  t.Tell(1, 4, /*several_shapes=*/true);
+  EXPECT_TRUE(t.Study().several_shapes);
+  t.Tell(1, 4, /*several_shapes=*/false);
+  EXPECT_FALSE(t.Study().several_shapes);
+  t.Tell(1, 4, /*several_shapes=*/true);
+  EXPECT_FALSE(t.Study().several_shapes) << "another process of the study takes one shape only";
 }
 
 TEST(EngineProcessTest, WhatAProcessHandsBackIsPlacedElsewhereAndHasNotFailed) {

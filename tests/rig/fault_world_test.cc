@@ -20,7 +20,7 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kSeedsOfAPart = 25;
-constexpr std::uint64_t kSeedsOfAShare = 4;
+constexpr std::uint64_t kSeedsOfAShare = 2;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::uint64_t kParts = 8;  // fewer: under a sanitizer a seed takes ten times as long
 #else
