@@ -161,7 +161,7 @@ TEST_F(EnginePlanTest, NoTrialYieldsBeforeItHasReportedSomethingNew) {
   EXPECT_THAT(Wake(), ElementsAre("stop 1.1 yield"));
 }
 
-TEST_F(EnginePlanTest, WhoAsksToBeAskedAtOnceWaitsForSomethingToChange) {
+TEST_F(EnginePlanTest, APolicyIsAskedAgainOnlyAtALaterTime) {
   const auto asks = [this](double seconds) {
     plan_ = [=](const Cluster& cluster, const WorkView& work) {
       Plan plan = PlaceAll(cluster, work);
