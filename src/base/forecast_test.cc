@@ -12,7 +12,7 @@ TEST(ForecastTest, IsAPowerLawTowardsItsLimit) {
   EXPECT_NEAR(forecast.At(1e9), 2, 1e-9);
 }
 
-TEST(ForecastTest, DoubtBeginsWhereTheTrialStandsAndEndsAtThatOfTheLimit) {
+TEST(ForecastTest, SpreadRisesFromZeroAtTheWorkDoneToTheSpreadOfTheLimit) {
   const Forecast forecast{
       .known = true, .limit = 2, .drop = 6, .scale = 8, .exponent = 1, .done = 8, .spread = 0.5};
   EXPECT_EQ(forecast.SpreadAt(8), 0);
@@ -21,7 +21,7 @@ TEST(ForecastTest, DoubtBeginsWhereTheTrialStandsAndEndsAtThatOfTheLimit) {
   EXPECT_NEAR(forecast.SpreadAt(1e9), 0.5, 1e-6);
 }
 
-TEST(ForecastTest, OneThatGetsWorseIsFlat) {
+TEST(ForecastTest, AForecastOfGettingWorseIsFlat) {
   const Forecast forecast{.known = true, .limit = 2, .drop = -1};
   EXPECT_EQ(forecast.At(0), 2);
   EXPECT_EQ(forecast.At(100), 2);

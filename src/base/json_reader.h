@@ -102,6 +102,10 @@ class JsonMembers {
   // Empty if every member that was read was there and right.
   const std::string& error() const { return error_; }
   void Miss(std::string_view name, std::string_view expected);
+  // Takes this as the error, unless there is one already.
+  void Fail(std::string error) {
+    if (error_.empty()) error_ = std::move(error);
+  }
 
  private:
   JsonValue object_;

@@ -142,8 +142,8 @@ TEST(SpeedModelTest, SurvivesASnapshot) {
   }
 }
 
-// Snapshots are still written as before `lent` was a field: the kind of a lent device has a suffix,
-// and situations are in the order of the kinds with that suffix.
+// Snapshots are still written as before `lent` was a field: the kind of a lent device is written
+// with a suffix, and situations are sorted by the kind as it is written.
 TEST(SpeedModelTest, ASnapshotNamesLentDevicesByASuffixOfTheirKind) {
   SpeedModel model;
   for (const char* kind : {"A100", "A100 80GB", "A100X"}) {

@@ -35,7 +35,8 @@ Result<SpeedTable> SpeedTable::Make(std::vector<Knot> knots) {
     }
     if (knots[i].speed_up < knots[i - 1].speed_up) {
       return InvalidArgument(fmt::format(
-          "expected a speed-up that never falls, found {} at {} after {}: end the table before",
+          "expected a speed-up that never falls, found {} at {} after {}: leave out this point "
+          "and all after it",
           knots[i].speed_up, knots[i].x, knots[i - 1].speed_up));
     }
   }

@@ -29,8 +29,9 @@ Workforce::Host* Workforce::BundleHost(const Trial& trial) {
   return nullptr;
 }
 
-// The launch waits until the host's worker is connected and has room for it. If the worker has no
-// room, or the host ends first, the launch is handed back.
+// The launch waits until the host's worker is connected, and carries no launch that was given up.
+// It is then given to the worker if there is room, and is handed back otherwise. It is handed back
+// too if the host ends first.
 void Workforce::Join(Host& host, wire::LaunchRef at) {
   host.members[at] = {};
   if (host.is_bundle) return LetIn(host);
@@ -74,7 +75,7 @@ void Workforce::TakesOne(Host& host) {
 }
 
 // Tells the engine how many launches the host's process takes. Does nothing if the engine knows
-// this already, or the study has no bundles.
+// this already, if the host carries no running launch, or if the study has no bundles.
 void Workforce::TellCapacity(const Host& host) {
   if (study().spec.demand.fused_most <= 1) return;
   for (const wire::LaunchRef& at : host.Carried()) {
@@ -102,9 +103,9 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
   host.capacity = hello.capacity;
   host.several_shapes = hello.several_shapes;
   for (const wire::LaunchRef& at : hello.ended) {
-    // The worker sends the end of this launch again, and that end may be on disk already. If the
-    // trial has a newer launch, the worker is told, once the events so far are on disk, to forget
-    // this one.
+    // The worker sends the end of this launch again. If it is still the trial's latest launch, the
+    // end is received, even if it is on disk already. Otherwise the worker is told to forget the
+    // launch, once the events so far are on disk.
     if (const Trial* trial = TrialOf(at)) {
       peer.link.Hold(at, trial->launch.seq);
     } else {
@@ -125,7 +126,8 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
   if (host.to_drop.empty()) Welcomed(peer, host);
 }
 
-// All launches that a worker of version 2 carries go on. From now on it is given others.
+// Called when a worker of version 2 carries no launch that was given up. From now on it can be
+// given further launches.
 void Workforce::Welcomed(Peer& peer, Host& host) {
   const wire::Hello& hello = peer.link.hello();
   const auto knows = [&](const std::vector<wire::LaunchRef>& named, wire::LaunchRef at) {

@@ -29,8 +29,8 @@ Controller::Controller(Parts parts, Site& site, Committer& committer, Searcher& 
       events_since_snapshot_(parts.events_since_snapshot),
       snapshot_every_(parts.snapshot_every),
       observer_(std::move(parts.observer)) {
-  // The clock may have been set back since the last event. Time goes on from that event: otherwise
-  // timers would wait until the clock has caught up.
+  // The last event is an earlier controller's, and the machine's clock may have been set back
+  // since. Time goes on from that event: otherwise timers would wait until the clock has caught up.
   if (!Planted("clock-back")) ahead_ = std::max(engine_->now() - site_.Now(), Duration(0));
 }
 
@@ -202,8 +202,8 @@ void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answ
     if (trial == nullptr)
       return refuse(fmt::format("study '{}' has no trial {}", ask.study, Number(ask.trial)));
     if (!CanBeStopped(*trial)) {
-      return refuse(fmt::format("trial {} is {}{}: there is nothing to stop", Number(ask.trial),
-                                Name(trial->state), trial->leaving ? ", and leaves" : ""));
+      return refuse(fmt::format("trial {} is {}: there is nothing to stop", Number(ask.trial),
+                                trial->leaving ? "ending already" : Name(trial->state)));
     }
     Happened(TrialStopAsked{{study_, ask.trial}});
   } else if (ask.verb == "stop") {

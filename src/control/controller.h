@@ -19,7 +19,8 @@
 
 namespace sluice {
 
-// Runs the sampler on a thread of its own. Requests are answered in order, by Controller::Answered.
+// Runs the sampler on a thread of its own. Each answer is passed to Controller::Answered, in the
+// order of the requests.
 class Searcher {
  public:
   virtual ~Searcher() = default;
@@ -60,11 +61,13 @@ class Controller final : public WorkforceOwner {
   // ControllerStarted), and finds out what became of the launches that ran. After that the site may
   // accept workers.
   void Begin(std::vector<EventBody> first);
-  // Submits the gathered events, if the committer is free. To be called once the controller has
-  // been told all that has happened so far.
+  // Submits the gathered events, if the committer is free. If there are none, carries out the
+  // waiting commands and acknowledgements at once, since they wait for no commit. To be called once
+  // the controller has been told all that has happened so far.
   void Flush();
-  // Says whether a batch reached the disk. If it did not, `failure` is set, and the controller must
-  // not be used any more. Trials go on by themselves, and the next controller finds them.
+  // To be called when a commit has ended: tells the controller whether its batch reached the disk.
+  // If it did not, `failure` is set, and the controller must not be used any more. Trials go on by
+  // themselves, and the next controller finds them.
   void Committed(const Status& status);
   void Answered(SearchAnswer answer);
   // Whether the study is finished or drained, nothing of it runs, and all of that is on disk.

@@ -41,7 +41,7 @@ bool Copies::Hold(const Waiting& command) {
 
 void Copies::Begin(const CopyCheckpoint& copy) {
   SLUICE_CHECK(std::ranges::find(under_way_, copy.to, &CopyCheckpoint::to) == under_way_.end(),
-               "a fork has one copy under way");
+               "no copy for this fork is under way yet");
   under_way_.push_back(copy);
 }
 

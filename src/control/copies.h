@@ -10,10 +10,11 @@
 namespace sluice {
 
 // The copies of checkpoints that are under way, and the commands that wait for them. A command
-// waits if it touches the checkpoint that is copied, or the copy. Such commands are the starts of
-// the parent and of the fork, the removal of either checkpoint, and a copy of the copy. A command
-// also waits behind an earlier one that waits and touches the same checkpoint, so that commands
-// keep their order. All other commands are carried out meanwhile.
+// waits if it may write to the checkpoint that is copied, or if it reads or writes the copy. Such
+// commands are the starts of the parent and of the fork, the removal of either checkpoint, a copy
+// of the copy, and another copy for the same fork. A command also waits if an earlier command waits
+// and one of the two may write to a checkpoint that the other reads or writes. So commands on one
+// checkpoint keep their order. All other commands are carried out meanwhile.
 class Copies {
  public:
   using Waiting = std::variant<Start, CopyCheckpoint, Evict>;

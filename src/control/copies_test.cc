@@ -52,7 +52,7 @@ TEST(CopiesTest, AParentWaitsForAllCopiesOfItsCheckpoint) {
   EXPECT_THAT(copies.End(TrialId(8)), SizeIs(1));
 }
 
-// The start of trial 7 comes after the copy from it, which itself has to wait.
+// Trial 7 starts only after its checkpoint was copied to trial 8, and that copy has to wait too.
 TEST(CopiesTest, CommandsOfATrialKeepTheirOrder) {
   Copies copies;
   copies.Begin(CopyTo(3, 7));

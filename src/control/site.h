@@ -42,12 +42,12 @@ struct Inherited {
   std::string worker;
 };
 
-// The process of a host that speaks the protocol, if there is one.
+// The process that speaks the protocol for a host. `speaks` is false if there is none.
 struct Speaker {
   bool speaks = false;
   std::int64_t pid = 0;
   std::uint64_t start = 0;  // distinguishes it from a later process with the same pid; 0: not known
-  std::uint64_t image = 0;  // distinguishes it from its own program before an exec; 0: not known
+  std::uint64_t image = 0;  // changes when the process replaces its program (exec); 0: not known
   // Added to the numbers of its messages, if an earlier process of the launch used the same
   // numbers.
   std::uint64_t base = 0;
@@ -63,8 +63,11 @@ enum class Force {
 };
 
 // The machines on which the trials of one study run, as their controller sees them: processes,
-// connections, files and a clock. The real ones are in exec, simulated ones in tests/rig. A host is
-// a process that was started for a launch. Its worker is named after that launch (WorkerName).
+// connections, files and a clock. The real ones are in exec, simulated ones in tests/rig.
+//
+// A host is the process that was started for a launch. Its worker is the program that this process
+// runs. Both go by the name of that launch (WorkerName). If the worker speaks the protocol, one of
+// its processes at a time does so (Speaker).
 //
 // The site tells the Workforce of new connections, of their lines and ends, of hosts that have
 // ended (once each), and of output that grew. It never does so from within a call that the

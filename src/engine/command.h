@@ -57,9 +57,9 @@ struct StopLaunch {
 
 // Copy a trial's checkpoint for a fork of the trial, unless the checkpoint's work has reached
 // `end`. CheckpointCopied tells the outcome. If the fork already has a checkpoint, the copy was
-// made before, and nothing is done. Later commands that touch either checkpoint wait for the copy,
-// so that a resumed parent does not write to the checkpoint while it is copied. Other commands do
-// not wait.
+// made before, and nothing is done. Later commands wait for the copy if they may write to either
+// checkpoint, or read the copy. So a resumed parent does not write to the checkpoint while it is
+// copied. Other commands do not wait.
 struct CopyCheckpoint {
   StudyId study{};
   TrialId from{};

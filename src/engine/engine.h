@@ -48,8 +48,9 @@ class Engine {
   Admission Admit(const Reported& report) const { return state_.Admit(report); }
 
   // Commands that may not have been carried out, for a controller that takes over. The controller
-  // must make the copies among them before it carries out what its own first event
-  // (ControllerStarted) causes.
+  // must begin the copies among them before it carries out what its own first event
+  // (ControllerStarted) causes. Commands that collide with a copy then wait for it (Copies), the
+  // others do not.
   std::vector<Command> Unfinished() const;
 
   const Study* study(StudyId id) const { return state_.FindStudy(id); }
@@ -62,7 +63,8 @@ class Engine {
   int running() const;
   // A measurement by the trial's process, together with where the trial runs: while the process
   // trained `trials` trials at once, it took `bytes` of device memory, and each trial did
-  // `work_per_second`. Empty if the trial's node no longer has its devices.
+  // `work_per_second`. Empty if a device that was
+  // granted to the trial is no longer on its node.
   Measurement MeasuredBy(TrialKey trial, int trials, std::int64_t bytes,
                          double work_per_second) const;
 

@@ -12,7 +12,7 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(EngineCheckpointTest, EndedTrialsGiveUpTheirsFirstOldestFirstNeverTheBest) {
+TEST(EngineCheckpointTest, CheckpointsOfEndedTrialsGoFirstOldestFirstButNeverTheBest) {
   TestEngine t("trials: 4\ncheckpoint_cap: 100\n", NodeOf(4 * kWhole));
   t.Propose(4);
   for (int trial = 1; trial <= 3; ++trial) {
@@ -76,8 +76,8 @@ TEST(EngineCheckpointTest, ATrialWhoseCheckpointIsGoneStartsAgain) {
   EXPECT_THAT(t.End(2, Ending::kFailed, "no", 30),
               ElementsAre("wake 0", "evict 2", "evict 2", "start 2.2 3..end"));
   EXPECT_THAT(Describe(t.engine().Unfinished()), ::testing::Not(Contains("evict 2")));
-  // It is not known whether the launch began, so it is not known whether the checkpoint was
-  // removed.
+  // The removal is carried out just before the launch starts. The lost launch sent no message, so
+  // perhaps neither happened, and the removal is asked for again.
   EXPECT_THAT(t.End(2, Ending::kLost), ElementsAre("evict 2", "start 2.3 3..end"));
   t.Report(2, 4, 0.2);
   EXPECT_FALSE(t.Trial(2).evicted);  // otherwise its next checkpoint would be removed

@@ -185,7 +185,9 @@ TEST(EngineForkTest, AParentThatIsDoneBeforeItHearsIsNotForkedFrom) {
   engine.Report(1, 20, 0);
   EXPECT_THAT(engine.End(1), Not(Contains(HasSubstr("copy"))));
   EXPECT_EQ(engine.State(1), TrialState::kComplete);
-  EXPECT_EQ(engine.Trial(3).note, "a fork of trial 1 that trains from scratch: trial 1 is done");
+  EXPECT_EQ(engine.Trial(3).note,
+            "a fork of trial 1 that trains from scratch: the checkpoint of trial 1 is at the full "
+            "budget already");
 }
 
 TEST(EngineForkTest, ForksDoNotCountAsTrialsThatAreWanted) {

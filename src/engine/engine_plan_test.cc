@@ -58,8 +58,8 @@ class EnginePlanTest : public ::testing::Test {
   }
   std::vector<std::string> Wake() { return Describe(engine_.Apply({At(2), Woken{}})); }
 
-  // Places every running trial where it runs and every other where it fits, and wants room for one
-  // more.
+  // Places each running trial where it runs, and each waiting trial where it fits. Also wants room
+  // for one trial that the study does not have yet.
   static Plan PlaceAll(Cluster free, const WorkView& work) {
     Plan plan;
     for (const WorkItem& item : work.items) {
@@ -161,7 +161,7 @@ TEST_F(EnginePlanTest, NoTrialYieldsBeforeItHasReportedSomethingNew) {
   EXPECT_THAT(Wake(), ElementsAre("stop 1.1 yield"));
 }
 
-TEST_F(EnginePlanTest, WhoAsksToBeAskedAtOnceWaitsForSomethingToChange) {
+TEST_F(EnginePlanTest, APolicyIsAskedAgainOnlyAtALaterTime) {
   const auto asks = [this](double seconds) {
     plan_ = [=](const Cluster& cluster, const WorkView& work) {
       Plan plan = PlaceAll(cluster, work);

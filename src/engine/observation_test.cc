@@ -34,7 +34,7 @@ TEST(ObservationTest, ATrialSaysWhatItHadAtEachLevel) {
   EXPECT_EQ(Told(t, 1).outcome, Outcome::kComplete);
 }
 
-TEST(ObservationTest, WhereTheLastReportCountsItIsThatOfTheLevel) {
+TEST(ObservationTest, IfTheLastReportCountsALevelHasItsLastReport) {
   TestEngine t(
       "objective: {minimize: loss, of: last}\nstopper: median\nbudget: {max: 9}\n"
       "trials: 1\n");

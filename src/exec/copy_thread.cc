@@ -16,7 +16,8 @@ Site::CopyResult CopyUpTo(const CopyThread::Copy& copy, const std::stop_token& s
   if (work && *work >= copy.end) {
     std::error_code ignored;
     std::filesystem::remove_all(copy.to, ignored);
-    return Unavailable(fmt::format("trial {} is done", Number(copy.parent)));
+    return Unavailable(fmt::format("the checkpoint of trial {} is at the full budget already",
+                                   Number(copy.parent)));
   }
   return work;
 }

@@ -62,7 +62,7 @@ TEST_F(CopyThreadTest, ACheckpointAtItsEndIsNotCopied) {
   Ask("2", /*end=*/4);
   Await();
   ASSERT_TRUE(copied_ && !copied_->has_value());
-  EXPECT_EQ(copied_->error().message, "trial 1 is done");
+  EXPECT_EQ(copied_->error().message, "the checkpoint of trial 1 is at the full budget already");
   EXPECT_FALSE(fs::exists(root_ / "2"));
 }
 

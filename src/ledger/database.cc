@@ -29,11 +29,8 @@ Error Explain(const std::string& path, int code, int system_errno, const char* d
               fmt::format("{}: reading or writing failed ({}): check the disk, then resume", path,
                           system_errno != 0 ? std::strerror(system_errno) : detail)};
     case SQLITE_NOTADB:
-      return {
-          ErrorCode::kCorruption,
-          fmt::format(
-              "{}: expected a Sluice store, found a file that is none: name another with --store",
-              path)};
+      return {ErrorCode::kCorruption,
+              fmt::format("{}: this file is not a Sluice store: name another with --store", path)};
     case SQLITE_CORRUPT:
       return {ErrorCode::kCorruption, fmt::format("{}: the store is damaged ({}): restore it from "
                                                   "a copy, or save what can be read with "
@@ -79,32 +76,32 @@ void Database::Close::operator()(sqlite3* handle) const { sqlite3_close_v2(handl
 
 Statement& Statement::Bind(int index, std::int64_t value) {
   SLUICE_CHECK(sqlite3_bind_int64(statement_.get(), index, value) == SQLITE_OK,
-               "a parameter exists");
+               "the parameter exists");
   return *this;
 }
 
 Statement& Statement::Bind(int index, double value) {
   SLUICE_CHECK(sqlite3_bind_double(statement_.get(), index, value) == SQLITE_OK,
-               "a parameter exists");
+               "the parameter exists");
   return *this;
 }
 
 Statement& Statement::Bind(int index, std::string_view text) {
   const int code = sqlite3_bind_text64(statement_.get(), index, text.empty() ? "" : text.data(),
                                        text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
-  SLUICE_CHECK(code == SQLITE_OK, "a parameter exists and a text is bounded");
+  SLUICE_CHECK(code == SQLITE_OK, "the parameter exists, and the text is not too long for SQLite");
   return *this;
 }
 
 Statement& Statement::BindBlob(int index, std::string_view bytes) {
   const int code = sqlite3_bind_blob64(statement_.get(), index, bytes.empty() ? "" : bytes.data(),
                                        bytes.size(), SQLITE_TRANSIENT);
-  SLUICE_CHECK(code == SQLITE_OK, "a parameter exists and a blob is bounded");
+  SLUICE_CHECK(code == SQLITE_OK, "the parameter exists, and the blob is not too long for SQLite");
   return *this;
 }
 
 Statement& Statement::BindNull(int index) {
-  SLUICE_CHECK(sqlite3_bind_null(statement_.get(), index) == SQLITE_OK, "a parameter exists");
+  SLUICE_CHECK(sqlite3_bind_null(statement_.get(), index) == SQLITE_OK, "the parameter exists");
   return *this;
 }
 
@@ -172,7 +169,7 @@ Result<std::unique_ptr<Database>> Database::Open(const std::string& path, Mode m
 
 bool Database::Exists(const std::string& path, const Disk& disk) {
   std::error_code ignored;
-  // SQLite's own check of the machine's disk takes an empty file for no file.
+  // On the machine's own disk, SQLite's xAccess says that an empty file does not exist.
   if (disk.vfs.empty()) return std::filesystem::exists(path, ignored);
   SetUpSqlite();
   sqlite3_vfs* vfs = sqlite3_vfs_find(disk.vfs.c_str());

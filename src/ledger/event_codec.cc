@@ -214,7 +214,8 @@ class Body : public JsonMembers {
       if (value.kind() != JsonValue::Kind::kObject) return Miss(name, "a list of objects");
       Body part(value);
       read(part);
-      if (!part.error().empty()) Miss(name, fmt::format("whole entries ({})", part.error()));
+      if (!part.error().empty())
+        Fail(fmt::format("'{}': an entry is not valid ({})", name, part.error()));
     }
   }
   // What every event of a launch begins with.

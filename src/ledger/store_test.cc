@@ -95,7 +95,7 @@ TEST(StoreTest, AnyOtherFileIsLeftAlone) {
   for (const std::string& text : {std::string("hello\n"), std::string(5000, 'x'),
                                   std::string(100, '\0'), std::string(1 << 16, '\xff')}) {
     WriteAll(folder / "f", text);
-    ExpectRefused(folder / "f", ErrorCode::kCorruption, "expected a Sluice store");
+    ExpectRefused(folder / "f", ErrorCode::kCorruption, "this file is not a Sluice store");
   }
 }
 

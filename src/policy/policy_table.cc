@@ -44,7 +44,7 @@ constexpr PolicyTraits kPolicies[] = {
     },
     {
         .name = "fluid-static",
-        .what = "a trial's width is in proportion to its time left when its group comes",
+        .what = "when a group of trials starts, each gets a width in proportion to its time left",
         .needs = {.max_budget = true},
         .inputs = {.speeds = true},
         .make = &MakeFluid<Fluid::Mode::kStatic>,

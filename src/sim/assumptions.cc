@@ -133,7 +133,8 @@ class Assuming {
       return Origin::kStudyFile;
     }
     if (!measured().seconds_per_unit) return std::nullopt;
-    // The time was measured at the width that trials usually have.
+    // Trials that can have several widths are assumed to have run at OneDevice. Their time at that
+    // width, multiplied by the speed-up there, is the time on one device.
     const double width = static_cast<double>(OneDevice(spec().demand)) / kWhole;
     const double quicker = spec().demand.most > 0 ? work_.widths.At(std::max(1.0, width)) : 1;
     work_.seconds_per_unit = *measured().seconds_per_unit * quicker;
@@ -150,11 +151,12 @@ class Assuming {
     return {};
   }
 
-  // The time of a unit is not known, so the duration of one trial alone is the unit of all times.
+  // It is not known how long a unit of work takes. So times are counted in durations of one trial
+  // that runs alone.
   Status TakeNoTime() {
     constexpr std::string_view kGive =
-        "give how long a unit of work takes, as in --unit-time 30s, or --like NAME, an earlier "
-        "study to take it from";
+        "give --unit-time 30s, the time of a unit of work, or --like NAME, an earlier study that "
+        "measured it";
     if (spec().deadline_after) {
       return InvalidArgument(fmt::format(
           "the study has a deadline, and nothing says how much is done by then: {}", kGive));
@@ -162,14 +164,15 @@ class Assuming {
     for (const char* key : {"start_up", "save", "restore"}) {
       if (given_.Has(key)) {
         return InvalidArgument(fmt::format(
-            "a time for {} has no meaning while the time of a unit of work is not known: {}",
-            key, kGive));
+            "a time for {} has no meaning while the time of a unit of work is not known: {}", key,
+            kGive));
       }
     }
     made_.in_trials = true;
     work_.seconds_per_unit = Seconds(kOneTrial) / static_cast<double>(length_);
     spec().timeouts.trial = spec().timeouts.report = Duration(0);
-    Say("unit_time", "a unit of work takes", "not known: times count in trials", Origin::kAssumed);
+    Say("unit_time", "a unit of work takes",
+        "an unknown time: all times are in durations of one trial", Origin::kAssumed);
     return {};
   }
 
@@ -179,8 +182,8 @@ class Assuming {
       origin = measured().spread ? Origin::kMeasured : Origin::kAssumed;
       work_.spread = std::min(measured().spread.value_or(kSpread), 3.0);
     }
-    Say("spread", "trials differ in that by",
-        fmt::format("{:.2g} % (the deviation of the log)", work_.spread * 100), origin);
+    Say("spread", "the time of a unit differs between trials by",
+        fmt::format("{:.2g} % (standard deviation of its logarithm)", work_.spread * 100), origin);
   }
 
   void TakeStartUp() {

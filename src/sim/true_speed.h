@@ -13,7 +13,7 @@ namespace sluice {
 struct WorkloadSpec {
   double seconds_per_unit = 1;  // for a trial alone on one whole device of the kind `on`
   std::string on = "A100";      // empty: on processor cores
-  double spread = 0;            // how trials differ: standard deviation of the log of that time
+  double spread = 0;            // between trials: the standard deviation of that time's logarithm
   SpeedTable widths;            // the speed-up that more devices bring
   double busy = 1;              // the part of a device `on` that one trial alone keeps busy
   std::map<std::string, double> busy_on;  // the same on other kinds, where it was measured

@@ -100,7 +100,7 @@ TEST(WorkBoundTest, TrialsAsQuickAsTheyWere) {
       "{kind: A100, count: 9}"));
   const SimulationResult result = Played(wide);
   EXPECT_NEAR(WorkBound(wide, result)->seconds, Seconds(result.end - Time{}), 1e-3)
-      << "the longest";
+      << "with a device for each trial, the bound is the time of the longest trial";
 }
 
 TEST(WorkBoundTest, AStudyThatComesLaterBeginsLater) {

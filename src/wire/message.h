@@ -195,8 +195,8 @@ struct OutputReport {
 std::vector<std::string> NumbersOn(std::string_view line);
 
 // Nothing for a line that is not a report: it is not a JSON object, or has neither the metric nor
-// the key "sluice". Fails on a line that is meant as a report but is not valid: a metric that is
-// not a number, or work that is not an integer.
+// the key "sluice". Fails on a line that is meant as a report but is not valid: the objective's
+// metric is not a number, or the work is not a whole number from 0 to 2^53.
 Result<std::optional<OutputReport>> DecodeOutputLine(std::string_view line, std::string_view metric,
                                                      std::string_view unit);
 

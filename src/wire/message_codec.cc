@@ -206,7 +206,7 @@ Result<JsonDocument> ReadLine(std::string_view line) {
   if (document) return *std::move(document);
   return InvalidArgument(NestsDeeperThan(line, kDeepest)
                              ? "expected a JSON object that is not nested so deeply"
-                             : "expected one JSON object a line");
+                             : "expected one JSON object per line");
 }
 
 template <typename Message>
@@ -229,8 +229,7 @@ Result<FromWorker> DecodeFromWorker(std::string_view line) {
   SLUICE_ASSIGN(const JsonDocument document, ReadLine(line));
   const std::string type = TypeOf(document.object());
   Members in(document.object());
-  // Members are read in the order they are written here, so that the first fault is the one
-  // reported.
+  // Members are read in the order of the code below. The first fault in that order is reported.
   const auto finish = [&](auto message) {
     return Finish<FromWorker>(in, type, std::move(message));
   };

@@ -173,11 +173,11 @@ TEST(MessageCodecTest, ControllersMessagesComeBack) {
 }
 
 TEST(MessageCodecTest, SaysWhatIsWrong) {
-  EXPECT_EQ(Problem(""), "expected one JSON object a line");
-  EXPECT_EQ(Problem("{"), "expected one JSON object a line");
-  EXPECT_EQ(Problem("[1]"), "expected one JSON object a line");
-  EXPECT_EQ(Problem("{} {}"), "expected one JSON object a line");
-  EXPECT_EQ(Problem("{\"type\":\"\xff\"}"), "expected one JSON object a line");
+  EXPECT_EQ(Problem(""), "expected one JSON object per line");
+  EXPECT_EQ(Problem("{"), "expected one JSON object per line");
+  EXPECT_EQ(Problem("[1]"), "expected one JSON object per line");
+  EXPECT_EQ(Problem("{} {}"), "expected one JSON object per line");
+  EXPECT_EQ(Problem("{\"type\":\"\xff\"}"), "expected one JSON object per line");
   EXPECT_EQ(Problem("{}"), "expected a message of a known type, found ''");
   EXPECT_EQ(Problem(R"({"type":5})"), "expected a message of a known type, found ''");
   EXPECT_EQ(Problem(R"({"type":"assign"})"), "expected a message of a known type, found 'assign'");
@@ -195,7 +195,7 @@ TEST(MessageCodecTest, SaysWhatIsWrong) {
   EXPECT_EQ(Problem(R"({"type":"done","trial":1,"launch":1,"seq":99999999999999999999999})"),
             "done: 'seq': expected an integer");
   EXPECT_EQ(Problem(R"({"type":"done","trial":1,"launch":1,"seq":1e999})"),
-            "expected one JSON object a line");
+            "expected one JSON object per line");
   EXPECT_EQ(Problem(R"({"type":"failed","trial":1,"launch":1,"seq":1})"),
             "failed: 'reason': expected a text");
   EXPECT_EQ(Problem(R"({"type":"attributes","trial":1,"launch":1,"seq":1,"attributes":[]})"),

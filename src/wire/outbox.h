@@ -13,7 +13,7 @@ namespace sluice::wire {
 // the worker sends the lines that the outbox returns.
 class Outbox {
  public:
-  // `conversation`: which of the processes that speak for the launch this is, counted from 0.
+  // `conversation`: the number of processes that spoke for the launch before this one.
   explicit Outbox(LaunchRef at, std::uint64_t conversation = 0)
       : at_(at), last_(conversation * kConversation) {}
 

@@ -84,7 +84,7 @@ TEST(OutputLineTest, BareNumbersThatJsonLacksAreNumbers) {
             "'epoch': expected a whole number of at least 0, found \"NaN\"");
 }
 
-TEST(OutputLineTest, AReportThatCannotBeIsSaid) {
+TEST(OutputLineTest, AReportThatIsNotValidIsRefused) {
   EXPECT_EQ(OutputProblem(R"({"loss": "low"})"), "'loss': expected a number, found \"low\"");
   EXPECT_EQ(OutputProblem(R"({"loss": null})"), "'loss': expected a number, found null");
   EXPECT_EQ(OutputProblem(R"({"loss": true})"), "'loss': expected a number, found true");

@@ -46,7 +46,7 @@ Result<WorkerLink::Step> WorkerLink::Hear(const FromWorker& message, Time now) {
 }
 
 Status WorkerLink::CheckHello(const Hello& hello) const {
-  if (hello_) return InvalidArgument("expected one hello a connection, found another");
+  if (hello_) return InvalidArgument("expected one hello per connection, found another");
   if (hello.version < kOldestVersion || hello.version > kVersion) {
     return InvalidArgument(
         fmt::format("expected version {} to {} of the protocol, found {}: update {}",
@@ -71,7 +71,7 @@ Result<WorkerLink::Step> WorkerLink::HearNumbered(const Numbered& numbered) {
   const auto found = next_seq_.find(numbered.at);
   if (found == next_seq_.end()) {
     if (dropped_.contains(numbered.at)) return Step::kDropped;
-    return InvalidArgument(fmt::format("expected messages of {}, found trial {}, launch {}", Held(),
+    return InvalidArgument(fmt::format("expected {}; found one of trial {}, launch {}", Expected(),
                                        Number(numbered.at.trial), Number(numbered.at.launch)));
   }
   std::uint64_t& next_seq = found->second;
@@ -91,17 +91,21 @@ Result<WorkerLink::Step> WorkerLink::HearNumbered(const Numbered& numbered) {
   return Step::kNumbered;
 }
 
-// The launches that the worker may speak for, in words.
-std::string WorkerLink::Held() const {
-  if (hello_->version < 2) return "the launch it was given";
+// The messages that the worker may send, in words.
+std::string WorkerLink::Expected() const {
+  if (hello_->version < 2) return "messages of the launch it was given";
+  if (next_seq_.empty()) return "no messages of launches, since this process has no launch";
   std::string text;
   std::size_t shown = 0;
   for (const auto& [at, next] : next_seq_) {
-    if (shown++ == kMostShown) return text + ", ...";
-    text += fmt::format("{}{}", text.empty() ? "the launches in this process: trial " : ", ",
-                        Number(at.trial));
+    if (shown++ == kMostShown) {
+      text += ", ...";
+      break;
+    }
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", Number(at.trial));
   }
-  return text.empty() ? "no launch, since this process has none" : text;
+  return fmt::format("messages of the launches in this process (of trial{} {})",
+                     next_seq_.size() == 1 ? "" : "s", text);
 }
 
 void WorkerLink::Hold(LaunchRef at, std::uint64_t seen) {

@@ -22,7 +22,7 @@ class WorkerLink {
     kGreeted,   // a good hello
     kAlive,     // a heartbeat
     kReady,     // the worker can take a trial
-    kCapacity,  // the worker takes another number of launches at once than before
+    kCapacity,  // the worker has changed how many launches it takes at once
     kNumbered,  // a message of a launch that the worker holds
     kDropped,   // a message of a refused launch, sent before the worker knew
     kAsk,       // a request of the command line, which needs no hello
@@ -50,7 +50,7 @@ class WorkerLink {
  private:
   Status CheckHello(const Hello& hello) const;
   Result<Step> HearNumbered(const Numbered& numbered);
-  std::string Held() const;
+  std::string Expected() const;
 
   std::optional<Hello> hello_;
   std::map<LaunchRef, std::uint64_t> next_seq_;  // of each launch it holds

@@ -24,7 +24,7 @@ std::string LinkProblem(WorkerLink& link, const FromWorker& message) {
   return step ? "" : step.error().message;
 }
 
-TEST(LineBufferTest, CutsAStreamWhereverItIsCut) {
+TEST(LineBufferTest, ReturnsTheSameLinesHoweverTheBytesArrive) {
   const std::string stream = "one\n\ntwo three\n" + std::string(5000, 'x') + "\nrest";
   for (std::uint64_t seed = 0; seed < 50; ++seed) {
     Random random(seed);
@@ -70,7 +70,7 @@ TEST(WorkerLinkTest, HelloComesFirstAndOnce) {
   EXPECT_EQ(link.heard(), FromMicros(5));
   EXPECT_EQ(*link.Hear(Heartbeat{}, FromMicros(9)), Step::kAlive);
   EXPECT_EQ(link.heard(), FromMicros(9));
-  EXPECT_EQ(LinkProblem(link, Hello{}), "expected one hello a connection, found another");
+  EXPECT_EQ(LinkProblem(link, Hello{}), "expected one hello per connection, found another");
 }
 
 TEST(WorkerLinkTest, QuestionsNeedNoHello) {
@@ -94,10 +94,10 @@ TEST(WorkerLinkTest, MessagesAreOfTheLaunchItHoldsWithoutGaps) {
   WorkerLink link;
   (void)*link.Hear(Hello{}, {});
   EXPECT_EQ(LinkProblem(link, Done{kAt, 1}),
-            "expected messages of the launch it was given, found trial 7, launch 2");
+            "expected messages of the launch it was given; found one of trial 7, launch 2");
   link.Hold(kAt, 3);
   EXPECT_EQ(LinkProblem(link, Done{{TrialId(7), LaunchId(1)}, 4}),
-            "expected messages of the launch it was given, found trial 7, launch 1");
+            "expected messages of the launch it was given; found one of trial 7, launch 1");
   EXPECT_EQ(LinkProblem(link, Report{kAt, 5, 1, {}}),
             "expected message 4, found 5: some are missing");
   EXPECT_EQ(*link.Hear(Report{kAt, 2, 1, {}}, {}), Step::kNumbered);  // sent again
@@ -106,7 +106,7 @@ TEST(WorkerLinkTest, MessagesAreOfTheLaunchItHoldsWithoutGaps) {
   EXPECT_EQ(*link.Hear(Done{kAt, 6}, {}), Step::kNumbered);
   link.ReleaseAll();
   EXPECT_EQ(LinkProblem(link, Done{kAt, 7}),
-            "expected messages of the launch it was given, found trial 7, launch 2");
+            "expected messages of the launch it was given; found one of trial 7, launch 2");
   link.Hold({TrialId(8), LaunchId(1)}, 0);
   EXPECT_EQ(*link.Hear(Done{{TrialId(8), LaunchId(1)}, 1}, {}), Step::kNumbered);
 }
@@ -120,7 +120,8 @@ TEST(WorkerLinkTest, AProcessOfManyLaunchesNumbersEachByItself) {
   WorkerLink link;
   ASSERT_TRUE(link.Hear(Bundle(2, {kAt}), {}));
   EXPECT_EQ(LinkProblem(link, Done{kAt, 1}),
-            "expected messages of no launch, since this process has none, found trial 7, launch 2");
+            "expected no messages of launches, since this process has no launch; found one of "
+            "trial 7, launch 2");
   link.Hold(kAt, 3);
   link.Hold(other, 0);
   EXPECT_EQ(*link.Hear(Report{other, 1, 1, {}}, {}), Step::kNumbered);
@@ -128,11 +129,12 @@ TEST(WorkerLinkTest, AProcessOfManyLaunchesNumbersEachByItself) {
   EXPECT_EQ(LinkProblem(link, Report{other, 3, 1, {}}),
             "expected message 2, found 3: some are missing");
   EXPECT_EQ(LinkProblem(link, Report{{TrialId(9), LaunchId(1)}, 1, 1, {}}),
-            "expected messages of the launches in this process: trial 7, 8, found trial 9, "
-            "launch 1");
+            "expected messages of the launches in this process (of trials 7, 8); found one of "
+            "trial 9, launch 1");
   EXPECT_EQ(*link.Hear(Released{kAt, 5}, {}), Step::kNumbered);
   link.Release(kAt);
-  EXPECT_THAT(LinkProblem(link, Done{kAt, 6}), testing::HasSubstr("found trial 7, launch 2"));
+  EXPECT_THAT(LinkProblem(link, Done{kAt, 6}),
+              testing::HasSubstr("found one of trial 7, launch 2"));
   link.Drop(other);
   EXPECT_EQ(*link.Hear(Report{other, 2, 2, {}}, {}), Step::kDropped);
   EXPECT_FALSE(link.Holds(other));

@@ -130,9 +130,7 @@ def test_store_that_is_none(house):
     house.store.write_bytes(b"not a database, but long enough to be looked at" * 50)
     before = house.store.read_bytes()
     for words in (["tune", "study.yaml"], ["studies"], ["resume", "good"]):
-        assert "expected a Sluice store, found a file that is none" in refused(
-            house, *words, code=1
-        )
+        assert "this file is not a Sluice store" in refused(house, *words, code=1)
     assert house.store.read_bytes() == before
 
 

@@ -206,10 +206,10 @@ def test_what_optuna_would_not_write(house, theirs, tmp_path, sql, code, said):
 
 def test_files_of_others(house, tmp_path):
     assert "no such file" in refused(house, "import", "nowhere.db", code=2)
-    assert "found no file" in refused(house, "import", tmp_path, code=2)
+    assert "found something that is not a regular file" in refused(house, "import", tmp_path, code=2)
     for content in ("", "SQLite format", "x" * 5000):
         path = house.write("other.db", content)
-        assert "found a file that is none" in refused(house, "import", path, code=2)
+        assert "this file is not an SQLite file" in refused(house, "import", path, code=2)
     with sqlite3.connect(tmp_path / "mine.db") as database:
         database.execute("CREATE TABLE trials (a)")
     database.close()

@@ -326,7 +326,7 @@ def test_one_seed_has_no_range(house, study):
     [
         ("", ["--policy", "fofi"], 2, "--policy: expected one of fifo,"),
         ("", ["--unit-time", "fast"], 2, "--unit-time: expected a duration"),
-        ("", ["--start-up", "9s"], 2, "give how long a unit of work takes"),
+        ("", ["--start-up", "9s"], 2, "give --unit-time 30s, the time of a unit of work"),
         ("", ["--workload", "{spred: 1}"], 2, "did you mean 'spread'"),
         ("", ["--like", "nobody"], 2, "--like: "),
         ("", ["--on", "none.yaml"], 2, "none.yaml"),

@@ -166,7 +166,7 @@ def test_a_cluster_is_chosen_by_name(house, small):
     assert re.search(r"^cluster +four, 1 node: 8 A100, 8 cores$", shown, re.MULTILINE)
     assert re.search(r"^policy .* occupancy ", shown, re.MULTILINE)
     for file, message in [
-        ("clusters.yaml", "clusters.yaml: expected a cluster of its one, four, found 'fuor'"),
+        ("clusters.yaml", "clusters.yaml: expected one of its clusters (one, four), found 'fuor'"),
         (small, "expected 'clusters' to choose 'fuor' from, found none"),
     ]:
         refused = house.run("simulate", file, "--cluster", "fuor", check=False)

@@ -178,7 +178,7 @@ void Checker::CheckStudy(const Study& study) {
   const bool synchronous =
       study.spec.stopper.name == "sha" || study.spec.stopper.name == "hyperband";
   if (synchronous && study.count(TrialState::kPaused) > 0)
-    Say("finished while a trial waits for its fate");
+    Say("finished while a paused trial has no verdict yet");
 }
 
 void Checker::CheckBooks(const Engine& engine, const Study& study) {

@@ -17,7 +17,7 @@
 namespace sluice {
 
 // What is reported to a controller: connections and lines at its socket, new output of workers, and
-// their ends.
+// the ends of workers.
 class Listener {
  public:
   virtual ~Listener() = default;
@@ -28,9 +28,9 @@ class Listener {
   virtual void HostEnded(const std::string& worker) = 0;
 };
 
-// The machines of a world, which outlive its controllers: their processes and files, and the
-// connections between processes and the controller. Lines are delayed and connections break as the
-// fault plan says. Lines on their way over a broken connection are lost, or arrive late. Either
+// The machines of a world: the machines' processes and files, and the connections between processes
+// and the controller. All this outlives the controllers. Lines are delayed and connections break as
+// the fault plan says. Lines on their way over a broken connection are lost, or arrive late. Either
 // side may learn of the break before the other.
 class FaultGround final : public WorkerWorld {
  public:

@@ -201,7 +201,8 @@ Site::CopyResult FaultSite::MakeCopy(TrialId from, TrialId to, Work end) {
   if (copy.bytes == 0) return NotFound("there is no checkpoint to copy");
   if (copy.work >= end) {
     copy = {};
-    return Unavailable(fmt::format("trial {} is done", Number(from)));
+    return Unavailable(
+        fmt::format("the checkpoint of trial {} is at the full budget already", Number(from)));
   }
   return copy.work;
 }

@@ -55,7 +55,7 @@ struct LaunchFiles {
   bool paused = false;
   bool begun = false;     // some process began it
   int conversations = 0;  // processes that have spoken for it
-  // The launches that its process still carried when it ended, this one among them.
+  // The launches that its process still trained when it exited, this one among them.
   std::vector<wire::LaunchRef> together;
   std::vector<std::string> spool;
   std::vector<std::string> spool_noise;  // lines that must not count as messages of the launch

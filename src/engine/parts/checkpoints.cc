@@ -59,7 +59,8 @@ void Checkpoints::AskCopy(Study& study, Trial& fork) {
   if (!parent.HasCheckpoint())
     return TrainFromScratch(study, fork, fmt::format("{} has no checkpoint", whose));
   if (parent.saved_work >= study.spec.stopper.max_budget)
-    return TrainFromScratch(study, fork, fmt::format("{} is done", whose));
+    return TrainFromScratch(
+        study, fork, fmt::format("the checkpoint of {} is at the full budget already", whose));
   fork.copying = Copying::kAsked;
   GoOnFrom(study, fork, parent.saved_work);
   SetBytes(study, fork, parent.saved_bytes);
@@ -86,7 +87,7 @@ void Checkpoints::AskCopiesOf(Study& study, TrialId parent) {
   }
 }
 
-// A fork without a checkpoint to go on from trains from scratch, with its own parameters.
+// If a fork has no checkpoint to go on from, it trains from scratch, with its own parameters.
 void Checkpoints::TrainFromScratch(Study& study, Trial& fork, std::string_view why) {
   fork.forked_at = fork.work = fork.saved_work = 0;
   fork.copying = Copying::kNot;

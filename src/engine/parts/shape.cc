@@ -13,7 +13,7 @@ namespace {
 
 std::size_t IndexOf(const Space& space, const std::string& name) {
   const auto index = space.Find(name);
-  SLUICE_CHECK(index.has_value(), "a shape is of parameters of the space");
+  SLUICE_CHECK(index.has_value(), "every parameter that a shape names is in the space");
   return *index;
 }
 

@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-// Where the trial runs, as if the trial were alone in its process. Nothing if the node no longer
-// has the trial's devices: the launch is then about to end.
+// Where the trial runs, as if the trial were alone in its process. Nothing if a device that was
+// granted to the trial is no longer on its node: the launch is then about to end.
 std::optional<SpeedSituation> SituationOf(const Cluster& cluster, const Study& study,
                                           const Trial& trial);
 

@@ -8,14 +8,16 @@
 
 #include "base/result.h"
 
+// Programs and environments hold {words} that are filled in for each launch: a parameter's name or
+// one of TemplateWords(), or {envvar:NAME}, a variable of the controller's environment. {{ and }}
+// stand for braces.
+
 namespace sluice {
 
 // The beginning of a template for a variable of the environment: {envvar:HOME}.
 constexpr std::string_view kEnvironmentTemplate = "envvar:";
 
-// Programs and environments hold {words} that are filled in for each launch: a parameter's name or
-// one of TemplateWords(), or {envvar:NAME}, a variable of the controller's environment. {{ and }}
-// stand for braces.
+// The text that replaces each word, by the word.
 using TemplateValues = std::map<std::string, std::string>;
 // The texts that take the place of each list word. The list words are {args}, {args_no_hyphens},
 // {args_no_equals} and {args_no_boolean_flags}.

@@ -46,7 +46,8 @@ inline std::string Invariants::Broken(const Engine& engine, const Study& s, cons
     saved += trial.saved_bytes;
     if (trial.state == TrialState::kRunning || trial.id == s.best) held += trial.saved_bytes;
     forks += trial.IsFork() ? 1 : 0;
-    if (trial.IsFork() && trial.work < trial.forked_at) say("a fork before its beginning");
+    if (trial.IsFork() && trial.work < trial.forked_at)
+      say("a fork has less work than the checkpoint it was forked from");
     if (trial.IsFork() && trial.HasResult() && trial.result_work <= trial.forked_at)
       say("a fork has its parent's result");
     const std::size_t index = Number(trial.id) - 1;
@@ -75,7 +76,7 @@ inline std::string Invariants::Broken(const Engine& engine, const Study& s, cons
   if (saved != s.checkpoint_bytes) say("checkpoint bytes do not add up");
   if (saved > s.spec.checkpoint_cap_bytes && saved != held) say("checkpoints beyond their cap");
   if (IsSet(best) && s.trial(best).result != s.trial(s.best).result)
-    say("the best is not the best");
+    say("the study's best trial does not have the best result");
   const auto in_state = [&](const std::vector<TrialId>& ids, TrialState state) {
     std::vector<TrialId> sorted = ids;
     std::ranges::sort(sorted);
@@ -94,7 +95,7 @@ inline std::string Invariants::Broken(const Engine& engine, const Study& s, cons
                            s.spec.stopper.name == "pbt";
   const bool through = s.ending == Finish::kTrials || s.ending == Finish::kExhausted;
   if (s.finished && through && synchronous && s.count(TrialState::kPaused) > 0)
-    say("finished while a trial waits for its fate");
+    say("finished while a paused trial has no verdict yet");
   std::vector<Point> tried;
   for (const Trial& trial : s.trials) {
     if (trial.enqueued) tried.push_back(trial.point);

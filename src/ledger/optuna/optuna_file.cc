@@ -17,7 +17,8 @@ Status CheckFile(const std::string& path) {
   if (!std::filesystem::exists(status))
     return NotFound(fmt::format("{}: no such file: name an Optuna storage", path));
   if (!std::filesystem::is_regular_file(status))
-    return InvalidArgument(fmt::format("{}: expected an Optuna storage, found no file", path));
+    return InvalidArgument(fmt::format(
+        "{}: expected an Optuna storage, found something that is not a regular file", path));
   std::ifstream file(path, std::ios::binary);
   if (!file)
     return FailedPrecondition(fmt::format("{}: cannot read it: mend its permissions", path));
@@ -25,10 +26,10 @@ Status CheckFile(const std::string& path) {
   std::array<char, kMagic.size()> begin{};
   file.read(begin.data(), begin.size());
   if (std::string_view(begin.data(), begin.size()) == kMagic) return {};
-  return InvalidArgument(
-      fmt::format("{}: expected an Optuna storage in an SQLite file, found a file that is none; a "
-                  "journal can be copied into one with optuna.copy_study",
-                  path));
+  return InvalidArgument(fmt::format(
+      "{}: this file is not an SQLite file: name an Optuna storage in an SQLite file; a journal "
+      "can be copied into one with optuna.copy_study",
+      path));
 }
 
 }  // namespace

@@ -164,7 +164,8 @@ class Storyteller {
                            .attributes = trial.attributes});
     }
     const std::string note = NoteOf(trial);
-    // Without this, the engine's own note would stay, which says that a report lacks the objective.
+    // An empty note is written too where it must replace the engine's own note (that a report lacks
+    // the objective).
     if (!note.empty() || (!in_curve && !trial.intermediate.empty())) {
       Happen(TrialNoted{
           .trial = key, .launch = LaunchId{1}, .position = {.seq = ++message_}, .note = note});

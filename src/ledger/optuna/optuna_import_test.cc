@@ -100,7 +100,7 @@ TEST_F(OptunaImportTest, ClocksThatDisagree) {
   for (const TrialInfo& trial : trials) EXPECT_EQ(trial.state, TrialState::kComplete);
 }
 
-TEST_F(OptunaImportTest, MoreAtOnceThanTheEngineIsAskedToHold) {
+TEST_F(OptunaImportTest, MoreTrialsAtOnceThanTheLimitAreImported) {
   std::vector<OptunaTrial> trials;
   for (int i = 0; i < 600; ++i)
     trials.push_back(TrialOf(OptunaState::kComplete, i / 100.0, 10, 500 + i % 7));

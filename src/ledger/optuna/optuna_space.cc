@@ -82,8 +82,8 @@ Status Widen(Parameter& parameter, const Parameter& other) {
                     parameter.choices == other.choices;
   if (!same) {
     return InvalidArgument(
-        fmt::format("{}: expected one distribution in all trials, found {} and {}, which have "
-                    "nothing in common",
+        fmt::format("{}: expected one distribution in all trials, found {} and {}, which cannot be "
+                    "joined",
                     parameter.name, Describe(parameter), Describe(other)));
   }
   if (!parameter.has_choices()) WidenNumeric(parameter, other);

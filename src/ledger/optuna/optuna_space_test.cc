@@ -40,7 +40,7 @@ TEST(OptunaSpace, RangesAreJoined) {
   EXPECT_THAT(Joined(Float(0, 1), Float(-1, 0.5)), ElementsAre(-1, 1, 0));
   EXPECT_THAT(Joined(Float(0, 1, 0.25), Float(0.5, 2, 0.25)), ElementsAre(0, 2, 0.25));
   EXPECT_THAT(Joined(Float(0, 1, 0.25), Float(0.1, 2, 0.25)), ElementsAre(0, 2, 0))
-      << "no step leads to both";
+      << "no step reaches the values of both ranges";
   EXPECT_THAT(Joined(Float(0, 1, 0.25), Float(0, 1)), ElementsAre(0, 1, 0));
   EXPECT_THAT(Joined(Int(0, 10, 4), Int(2, 20, 6)), ElementsAre(0, 20, 2));
   EXPECT_THAT(Joined(Int(0, 10, 4), Int(1, 9, 4)), ElementsAre(0, 10, 0));
@@ -48,18 +48,18 @@ TEST(OptunaSpace, RangesAreJoined) {
   EXPECT_THAT(Joined(Int(0, 3), Int(0, 10, 5)), ElementsAre(0, 10, 0));
 }
 
-TEST(OptunaSpace, WhatHasNothingInCommonIsRefused) {
+TEST(OptunaSpace, DistributionsThatCannotBeJoinedAreRefused) {
   Parameter log = Float(1, 2);
   log.law = Law::kLog;
   EXPECT_EQ(JoinRefusal(Float(1, 2), log),
-            "p: expected one distribution in all trials, found float and log float, which have "
-            "nothing in common");
+            "p: expected one distribution in all trials, found float and log float, which cannot "
+            "be joined");
   EXPECT_EQ(JoinRefusal(Float(1, 2), Int(1, 2)),
-            "p: expected one distribution in all trials, found float and int, which have nothing "
-            "in common");
+            "p: expected one distribution in all trials, found float and int, which cannot be "
+            "joined");
   EXPECT_EQ(JoinRefusal(Choices({std::string("a"), true}), Choices({std::string("a")})),
             "p: expected one distribution in all trials, found choices a, true and choices a, "
-            "which have nothing in common");
+            "which cannot be joined");
   EXPECT_EQ(JoinRefusal(Choices({true}), Choices({true})), "none");
 }
 

@@ -100,7 +100,7 @@ TEST(ZipArchiveTest, FindsTheDirectoryBehindAComment) {
   ExpectBadFile(two.Bytes() + "!", ErrorCode::kInvalidArgument, "expected a zip file");
 }
 
-TEST(ZipArchiveTest, OfOneThatIsCutShortAnywhereNothingIsRead) {
+TEST(ZipArchiveTest, AnArchiveThatIsCutShortIsRefused) {
   for (const bool large : {false, true}) {
     TestZip two = Two();
     two.comment = "comment";

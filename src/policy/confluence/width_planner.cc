@@ -21,8 +21,10 @@
 //
 // Then trials are admitted: those that have begun first, then those with the most time left. Free
 // devices that are not kept for trials still to run are spent on the trials with the most time
-// left. If a study limits how many trials run at once, no trial is so narrow that this many trials
-// would leave devices idle. Places are then kept for only this many trials.
+// left. If a study limits how many trials run at once, trials are made at least so wide that the
+// allowed number of them fills the devices, as far as whole steps of width do. A trial that keeps
+// its present width may be narrower, and so may all trials if they begin at once (see below). With
+// such a limit, places are kept for no more trials than it allows.
 //
 // Areas do not say when each trial begins. A trial that finds no room beside the others waits until
 // one of them ends. If all trials can run simultaneously, but narrower, and still end no later,
@@ -57,19 +59,20 @@ constexpr Milli kFineSteps = 16;
 // rounding errors, and less than any measured difference.
 constexpr double kEqual = 1e-9;
 // Speeds are estimates, so a change must pay clearly. A trial that is changed counts as slower by
-// the factor kWideningMargin. With the change, all work must end within kChangePays of the time
-// that it takes without the change, less kStartUpsOfChange start-ups, since one change often brings
-// another. With stricter values, widths stay as they are although other widths would be better.
-// With less strict values, trials are moved back and forth. Chosen on the scenarios of
-// docs/evidence.md, with results in sight; the margin of 1.05 is a guess: not measured on its own.
+// the factor kWideningMargin. The time with the change, plus kStartUpsOfChange start-ups, must be
+// at most kChangePays times the time without it. The start-ups are added because one change often
+// causes another. With stricter values, widths stay as they are although other widths would be
+// better. With less strict values, trials are moved back and forth. These values were tuned on the
+// scenarios of docs/evidence.md, so the results there are not independent of them. The margin 1.05
+// is a guess that was never varied on its own.
 constexpr double kWideningMargin = 1.05;
 constexpr double kChangePays = 0.9;
 constexpr double kStartUpsOfChange = 2;
 // A move loses the work since the last report. Right after the next report it would lose nothing.
 // So the time since the last report counts this many times, and a move waits for a report. The
-// scenario elastic ends 3 % sooner than if that time counts once (the results in docs/evidence.md,
-// before and after the change). Any number has the same effect if it makes one second since the
-// last report cost more than a move saves.
+// scenario elastic ends 3 % sooner than if that time counts once (docs/evidence.md has the results
+// before and after this factor was introduced). Any number has the same effect if it makes one
+// second since the last report cost more than a move saves.
 constexpr double kLostCounts = 100;
 
 Milli Next(Milli width, Milli least) {
@@ -117,9 +120,9 @@ WidthPlanner::WidthPlanner(const Cluster& cluster, const WorkView& work, const S
   }
   // Of the trials that pause at their target, one in eta goes on, or all go on. Each of them is
   // assumed to have as much work left as the trial with the most work left. Which trials go on is
-  // decided as other trials reach the rung: of eta arrivals, about one lets a trial go on, either
-  // the arriving trial or one that paused before. So no more paused trials count than there are
-  // trials still to arrive.
+  // decided as trials reach the rung: about one in eta of those that still arrive lets a trial go
+  // on, either itself or one that paused before. So for `away_`, for which devices are kept, at
+  // most as many paused trials count as trials can still arrive.
   const auto of = study.all_go_on ? 1 : static_cast<int>(std::max<std::int64_t>(study.eta, 1));
   const auto pausing = static_cast<int>(std::ranges::count_if(
       trials_, [&](const Trial& trial) { return trial.item->target < study.max_budget; }));

@@ -93,7 +93,7 @@ TEST(HydroTest, StudiesThatCannotBeFusedStartOneByOne) {
   EXPECT_THAT(TestViews::Placed(Hydro().Propose(t.cluster, t.view, {})), ElementsAre("1:1", "2:1"));
 }
 
-// One device of its own and two that are lent.
+// A cluster with one device that is not lent, and two that are.
 TestViews WithLent(Milli open) {
   TestViews t(1);
   Node lender{.name = "lender", .cpus = 8000, .devices = {}};
@@ -109,7 +109,7 @@ TEST(HydroTest, BubblesTakeBundlesSizedToTheirMemory) {
   t.view.speeds = &t.speeds;
   t.Study(1, kFusable);
   for (std::uint32_t i = 1; i <= 200; ++i) t.Waiting(1, i, 1);
-  // 7.6 of 8 KiB: 1 + (7.6 - 2) / 1.
+  // 95 % of 8 KiB is used: 2 KiB for the first trial, and 1 KiB for each of 5 more.
   EXPECT_THAT(Sizes(Hydro().Propose(t.cluster, t.view, {})), ElementsAre(8, 6, 6));
   t.view.studies[0].demand.lent = false;
   EXPECT_THAT(Sizes(Hydro().Propose(t.cluster, t.view, {})), ElementsAre(8));
@@ -281,7 +281,8 @@ TEST(HydroOnCoresTest, AProcessThatIsFullTakesNoMore) {
   on.Runs(3, 2).capacity = 2;
   on.Waits(4);
   EXPECT_THAT(on.Bundled(), ElementsAre("4:2"));
-  // A trial that is about to leave bundle 2 is not shown.
+  // Bundle 2 also has a trial that is leaving. It still holds its grant, but is not among the
+  // policy's items, so the bundle is full.
   on.t.cluster.Take(on.grants_.back());
   EXPECT_THAT(on.Bundled(), ElementsAre("4:3"));
 }
@@ -311,7 +312,7 @@ TEST(HydroOnCoresTest, ATrialJoinsOnlyTrialsOfItsShape) {
   on.Waits(2, "study1 model=cnn");
   on.Waits(3, "study1 model=mlp");
   on.Waits(4, "study1 model=cnn");
-  // The even part is one trial each: there are as many cores as trials.
+  // Spread evenly, each core gets one trial: there are as many cores as trials.
   EXPECT_THAT(on.Bundled(), ElementsAre("2:2", "3:3", "4:4"));
   OnCores single(1);
   single.Runs(1, 1, "study1 model=mlp");

@@ -73,7 +73,7 @@ TEST(HyperSackTest, AWaitingTrialComesBeforeThoseItsStudyHasYetToPropose) {
     study.left = 5;
     t.Waiting(1, 1, 1);  // to its first rung
     EXPECT_THAT(Where(HyperSackPlan(options, t)), ElementsAre("1@0"));
-    t.view.studies[0].left = 0;  // it may have a trial to resume
+    t.view.studies[0].left = 0;  // the study may still resume a trial
     EXPECT_THAT(Where(HyperSackPlan(options, t)), ElementsAre("1@0"));
   }
 }
@@ -122,7 +122,8 @@ TEST(HyperSackTest, EveryResourceBounds) {
     return HyperSackPlan(kWorstFitDecreasing, t).placements.size();
   };
   EXPECT_EQ(placed({.cpus = 0, .gpus = 100, .memory_bytes = 1}), 20U);
-  EXPECT_EQ(placed({.cpus = 0, .gpus = 100, .memory_bytes = 10 << 10}), 8U) << "40 KiB each";
+  EXPECT_EQ(placed({.cpus = 0, .gpus = 100, .memory_bytes = 10 << 10}), 8U)
+      << "each device has 40 KiB";
   EXPECT_EQ(placed({.cpus = 0, .gpus = 100, .memory_bytes = 1, .bandwidth = 300}), 6U);
   EXPECT_EQ(placed({.cpus = 0, .gpus = 1, .memory_bytes = 1}), 2U * kMostClients);
   EXPECT_EQ(placed({.cpus = 1000, .gpus = 100, .memory_bytes = 1}, 5000), 5U);
@@ -205,16 +206,18 @@ TEST(HyperSackTest, ATrialThatLacksMemoryIsNotPassedOverForEver) {
   const Time long_after = Time(std::chrono::hours(1));
   t.Waiting(1, 1, 3);
   for (std::uint32_t i = 21; i <= 24; ++i) t.Waiting(2, i, 3).since = long_after;
-  // At first the small trials go on filling both devices.
+  // The big trial is placed first, on device 1. No small trial fits then: device 0 is full already.
   EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t)), ElementsAre("1@1"));
   t.cluster.Take({.node = NodeId(1),
                   .cpus = 0,
                   .gpu_share = 100,
                   .memory_bytes = 8 << 10,
                   .devices = {DeviceId(1)}});
+  // Now no device has room for the big trial. While it has waited only a short time, small trials
+  // may still take the memory that it lacks.
   EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t)), ElementsAre("21@1", "22@1", "23@1"));
   EXPECT_THAT(Where(HyperSackPlan(kWorstFitDecreasing, t)), ElementsAre("21@1", "22@1", "23@1"));
-  // Then the device with the most free memory takes no other trial.
+  // Once it has waited long, the device with the most free memory takes no other trial.
   EXPECT_THAT(Where(HyperSackPlan(kFirstFit, t, long_after)), IsEmpty());
   EXPECT_THAT(Where(HyperSackPlan(kWorstFitDecreasing, t, long_after)), IsEmpty());
 }

@@ -22,9 +22,9 @@ constexpr double kRounding = 1e-12;
 // prices of the relaxed problem, so that at the start the bound is that of the relaxation. With one
 // resource, the best fractions are found by going through the items in the order of profit per
 // weight. That is also the best order to try items in. Computing a bound looks at the few items
-// that fill a device. The number of bounds is limited only by `work`. The time of dynamic
-// programming over amounts would have a limit of its own, but its table needs a dimension for each
-// resource.
+// that fill a device. The number of bounds is limited only by `work`. Dynamic programming over
+// amounts would need no such limit, since the size of its table bounds its time. But the table
+// needs a dimension for each resource.
 class PatternSearch {
  public:
   PatternSearch(const PatternProblem& problem, std::int64_t& work)

@@ -289,7 +289,7 @@ TEST(CurveForecasterTest, ATrialThatDivergedHasNoHope) {
   EXPECT_NEAR(forecaster.Fresh().limit, before.limit, 0.3 * before.spread);
 }
 
-TEST(CurveForecasterTest, OneThatGetsWorseIsFlat) {
+TEST(CurveForecasterTest, ACurveThatGetsWorseIsForecastToStayFlat) {
   Random random(10);
   const CurveForecaster forecaster = Learned(Study(20, random));
   CurveSketch sketch;

@@ -15,18 +15,19 @@ namespace sluice {
 
 // BOHB's model (Falkner et al. 2018), for a stopper that judges trials at several budgets.
 //
-// A third of the proposals are drawn at random. The other proposals, with d parameters, use the
-// largest budget that at least d + 2 trials have reached. The best 15 % of these trials (at least
-// the best d + 2) make a density l, the others (at least the worst d + 2) a density g. If there are
-// few trials, some count in both densities. Bandwidths follow Scott's rule, but are at least 0.01
-// and at least 1 / (2 + trials). Of 64 points drawn from l with three times the bandwidth, the one
-// with the largest l / g is proposed. At every budget that a trial has reached, it counts with its
-// result so far. If it failed, or has no value, it counts as the worst at these budgets. While no
-// budget has enough trials, proposals are random.
+// A third of the proposals are drawn at random. The others use the largest budget that at least
+// d + 2 trials have reached, where d is the number of parameters of the space. The best 15 % of
+// these trials (at least the best d + 2; here d is the number of parameters of the group, see
+// below) make a density l, the others (at least the worst d + 2) a density g. If there are few
+// trials, some count in both densities. Bandwidths follow Scott's rule, but are at least 0.01 and
+// at least 1 / (2 + trials). Of 64 points drawn from l with three times the bandwidth, the one with
+// the largest l / g is proposed. A trial counts with its present result at every budget that it has
+// reached, not with the result it had there. If it failed, or has no value, it counts as the worst
+// at these budgets. While no budget has enough trials, proposals are random.
 //
-// Parameters that are active together form a group (Space::groups) with one density. A group is
-// drawn after the groups that its condition depends on. A group that was active in too few trials
-// is drawn at random. Constraints are met by drawing again.
+// Parameters that are active together form a group (Space::groups), which has its own l and g. A
+// group is drawn after the groups that its condition depends on. A group that was active in too few
+// trials is drawn at random. Constraints are met by drawing again.
 //
 // A proposal is a function of the seed, the counter and what is known of each trial, in whatever
 // order that was learned. In a discrete space a point may be proposed twice. A proposal costs O(n).

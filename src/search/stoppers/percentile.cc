@@ -10,7 +10,7 @@
 namespace sluice {
 namespace {
 
-constexpr std::int64_t kHundred = 100'000;  // per cent, in thousandths of one per cent
+constexpr std::int64_t kHundred = 100'000;  // 100 %, in thousandths of a per cent
 
 Quota QuotaOf(double percentile) {
   const auto share = static_cast<std::int64_t>(std::llround(percentile * 1000));

@@ -14,7 +14,7 @@ namespace sluice {
 // After the last stage they run to max_budget.
 class Perturbation {
  public:
-  // More stages than this are refused, because one report may pass all of them.
+  // More stages are refused: one report may pass all of them, and each passed stage costs time.
   static constexpr std::int64_t kMostStages = 100'000;
 
   explicit Perturbation(const StopperSpec& spec);

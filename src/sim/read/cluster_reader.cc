@@ -128,11 +128,11 @@ std::optional<NamedFailure> ReadFailure(const ConfigNode& item,
     const ConfigNode* said = map->Require(key, what, fmt::format("add '{}: 30m'", key));
     auto time = said != nullptr ? said->Duration() : std::nullopt;
     if (!time || *time > Duration(0)) return time;
-    said->Expected(fmt::format("{}, above 0", what));
+    said->Expected(what);
     return std::optional<Duration>();
   };
-  const auto at = after_zero("at", "when it goes down, after the beginning");
-  const auto lasts = after_zero("for", "how long it is down");
+  const auto at = after_zero("at", "a time above 0 at which the node goes down");
+  const auto lasts = after_zero("for", "a time above 0 for which the node is down");
   if (!name || !at || !lasts) return std::nullopt;
   return NamedFailure{.node = *name, .at = *at, .lasts = *lasts};
 }

@@ -19,8 +19,8 @@ struct ScenarioCluster {
 };
 
 // Reads 'nodes' or 'clusters'. Of several clusters the one named `wanted` is chosen, or the first
-// if `wanted` is empty. The other clusters are read only to report their mistakes. All mistakes are
-// reported to the file.
+// if `wanted` is empty. The other clusters are read only to report their mistakes. Mistakes are
+// collected by the ConfigFile, whose Check returns them.
 ScenarioCluster ReadCluster(const ConfigMap& scenario, std::string_view wanted);
 
 // Reads 'failures', which may be missing, and returns the failures of `nodes`. Failures of the

@@ -90,8 +90,9 @@ TEST(ClusterReaderTest, OneOfSeveralClustersIsChosenByName) {
 }
 
 TEST(ClusterReaderTest, AClusterThatIsNotThereIsNamed) {
-  EXPECT_EQ(ReadScenario(kClusters, "s.yaml", "s", "mixd").error().message,
-            "s.yaml: expected a cluster of its small, mixed, found 'mixd' (did you mean 'mixed'?)");
+  EXPECT_EQ(
+      ReadScenario(kClusters, "s.yaml", "s", "mixd").error().message,
+      "s.yaml: expected one of its clusters (small, mixed), found 'mixd' (did you mean 'mixed'?)");
   EXPECT_EQ(ReadScenario(Text(), "s.yaml", "s", "small").error().message,
             "s.yaml: expected 'clusters' to choose 'small' from, found none: it has one list of "
             "'nodes'");
@@ -146,13 +147,17 @@ TEST(ClusterReaderTest, ChecksWhenNodesGoDown) {
 )"))),
       ElementsAre(
           StartsWith("s.yaml:3: failures[0].node: expected one of a, big, found bug (did you mean"),
-          StartsWith("s.yaml:4: failures[1].at: expected when it goes down, after the beginning"),
-          StartsWith("s.yaml:5: failures[2].for: expected how long it is down, above 0, found 0s"),
-          StartsWith("s.yaml:6: failures[3].for: expected how long it is down, found nothing"),
+          StartsWith(
+              "s.yaml:4: failures[1].at: expected a time above 0 at which the node goes down"),
+          StartsWith("s.yaml:5: failures[2].for: expected a time above 0 for which the node is "
+                     "down, found 0s"),
+          StartsWith("s.yaml:6: failures[3].for: expected a time above 0 for which the node is "
+                     "down, found nothing"),
           StartsWith("s.yaml:7: failures[4].node: expected the name of the node"),
           StartsWith("s.yaml:7: failures[4].for: expected a duration"),
           StartsWith("s.yaml:8: failures[5].when: unknown key"),
-          StartsWith("s.yaml:8: failures[5].at: expected when it goes down"),
+          StartsWith(
+              "s.yaml:8: failures[5].at: expected a time above 0 at which the node goes down"),
           StartsWith("s.yaml:10: failures[7]: expected a node to be up for a while before it goes"),
           StartsWith("s.yaml:12: failures[9]: expected a node to be up for a while"),
           StartsWith("s.yaml:13: failures[10]: expected a map")));

@@ -38,7 +38,7 @@ struct MeasuredWorkload {
   std::optional<double> seconds_per_unit;  // of a typical trial
   // Whether that time includes the start-up. A single report does not separate the two.
   bool with_start_up = false;
-  std::optional<double> spread;  // how trials differ: deviation of the log of that time
+  std::optional<double> spread;  // the standard deviation of that time's logarithm
   std::optional<Duration> start_up;
   std::optional<Work> report_every;
   std::optional<Work> length;  // of the complete trials

@@ -79,7 +79,8 @@ TEST(PolicyReaderTest, ProblemsOfWhatPoliciesSayOfAStudyAreSaidWhereTheyAreWritt
       ElementsAre(
           StartsWith("s.yaml:11: policies.typo.studies.othr: expected a study of the scenario, "
                      "plain, other, found 'othr' (did you mean 'other'?)"),
-          StartsWith("s.yaml:12: policies.empty: expected a study that it does not leave out"),
+          StartsWith(
+              "s.yaml:12: policies.empty: expected an entry that leaves at least one study to run"),
           StartsWith(
               "s.yaml:13: policies.odd.studies.plain: expected keys of that study, or 'none' "
               "to leave it out, found 3"),

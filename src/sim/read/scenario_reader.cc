@@ -170,13 +170,14 @@ class ScenarioReader {
       const PolicyEntry& entry = entries_[i];
       entry.CheckNames(names);
       const std::vector<ScenarioStudy>& studies = scenario_.policies[i].studies;
-      if (studies.empty()) entry.node().Report("expected a study that it does not leave out");
+      if (studies.empty())
+        entry.node().Report("expected an entry that leaves at least one study to run");
       for (const ScenarioStudy& study : studies) {
         if (!entry.LeavesOut(study.spec.transfer)) continue;
-        entry.node().Report(
-            fmt::format("study '{}': transfer: expected a study '{}' to take the best of, found it "
-                        "left out; leave both out or none",
-                        study.spec.name, study.spec.transfer));
+        entry.node().Report(fmt::format(
+            "study '{}': transfer: expected the study '{}', whose best trial this study "
+            "takes; the entry leaves it out. Leave out both or neither",
+            study.spec.name, study.spec.transfer));
       }
     }
   }
@@ -210,7 +211,7 @@ class ScenarioReader {
       };
       std::string why;
       if (leader == scenario_.studies.end()) {
-        why = fmt::format("expected a study '{}' to take the best of, found none",
+        why = fmt::format("expected the study '{}', whose best trial this study takes, found none",
                           study.spec.transfer);
       } else if (!leader->spec.transfer.empty()) {
         why = fmt::format("expected a study that searches, found that '{}' transfers too",
@@ -297,7 +298,7 @@ Result<Scenario> ReadWith(std::string_view text, std::string_view file, std::str
           "{}: expected 'clusters' to choose '{}' from, found none: it has one list of 'nodes'",
           file, Shown(cluster)));
     }
-    return InvalidArgument(fmt::format("{}: expected a cluster of its {}, found '{}'{}", file,
+    return InvalidArgument(fmt::format("{}: expected one of its clusters ({}), found '{}'{}", file,
                                        Join(scenario.clusters), Shown(cluster),
                                        DidYouMean(cluster, scenario.clusters)));
   }
@@ -313,7 +314,7 @@ Result<Scenario> ReadScenario(std::string_view text, std::string_view file,
   SLUICE_ASSIGN(Scenario scenario, ReadWith(text, file, cluster, [&](ScenarioReader& reader) {
                   return reader.Read(default_name);
                 }));
-  SLUICE_CHECK(!scenario.studies.empty(), "what a scenario has to run was checked");
+  SLUICE_CHECK(!scenario.studies.empty(), "the reader refuses a scenario without studies");
   return scenario;
 }
 

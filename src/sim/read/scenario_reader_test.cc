@@ -153,15 +153,18 @@ TEST(ScenarioReaderTest, AStudyThatTransfersFollowsOneThatSearchesTheSame) {
            space + ": {float: [0, 1]}}, " + target + "}\n";
   };
   EXPECT_TRUE(ReadScenario(text("transfer: small"), "s.yaml", "s"));
-  EXPECT_THAT(Bad(text("transfer: smal")), HasSubstr("study 'target': transfer: expected a study"));
+  EXPECT_THAT(Bad(text("transfer: smal")),
+              HasSubstr("study 'target': transfer: expected the study 'smal', whose best trial "
+                        "this study takes, found none"));
   EXPECT_THAT(Bad(text("transfer: target")), HasSubstr("expected the name of another study"));
   EXPECT_THAT(Bad(text("transfer: small", "x")), HasSubstr("expected the parameters of 'small'"));
   EXPECT_THAT(Bad(text("transfer: small, trials: 3")), HasSubstr("remove the key"));
   const std::string policies = "policies: {one: {policy: fifo, studies: {";
   Good(text("transfer: small") + policies + "target: none}}}\n");
   EXPECT_THAT(Bad(text("transfer: small") + policies + "small: none}}}\n"),
-              HasSubstr("policies.one: study 'target': transfer: expected a study 'small' to take "
-                        "the best of, found it left out"));
+              HasSubstr("policies.one: study 'target': transfer: expected the study 'small', whose "
+                        "best trial this study takes; the entry leaves it out. Leave out both or "
+                        "neither"));
 }
 
 }  // namespace

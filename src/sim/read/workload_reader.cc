@@ -43,7 +43,7 @@ class WorkloadReader {
       const Demand& demand = study.demand;
       const bool one = demand.gpus > 0 && demand.gpus <= kWhole && demand.most == 0;
       if (made_.work.profiled && !one)
-        node->Expected("it of trials on one GPU or a share of it", "remove the key");
+        node->Expected("this key only for trials on one GPU or a share of it", "remove the key");
     }
     Number("interference", {.min = 0, .max = 100}, made_.work.interference);
     Size("memory", made_.work.memory_bytes);

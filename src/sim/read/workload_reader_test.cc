@@ -51,8 +51,8 @@ TEST(WorkloadReaderTest, ChecksWhatTrialsDoToDevices) {
   for (const char* resources : {"{cpus: 1}", "{gpus: 2}", "{gpus: [1, 4]}"}) {
     EXPECT_THAT(
         Bad(Working("profiled: true", resources)),
-        HasSubstr("workload.profiled: expected it of trials on one GPU or a share of it, found "
-                  "true; remove the key"))
+        HasSubstr("workload.profiled: expected this key only for trials on one GPU or a share of "
+                  "it, found true; remove the key"))
         << resources;
   }
 }
