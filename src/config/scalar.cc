@@ -109,7 +109,7 @@ namespace {
 struct Leading {
   double value = 0;
   std::string_view written;
-  std::string_view rest;  // without blanks before it
+  std::string_view rest;  // without spaces before it
 };
 std::optional<Leading> LeadingNumber(std::string_view text) {
   Leading leading;

@@ -478,7 +478,8 @@ NETWORKS = [
             hard="the slopes of the 4 heads are given: the number of heads is fixed, the size of "
                  "a head is the width"),
     Network("attention-one-head", lambda k: LanguageModel(8 * k, OneHead(8 * k)), TEXT,
-            hard="there is one head: the number of heads is fixed, the size of the head is the width",
+            hard="there is one head: the number of heads is fixed, the size of the head is the "
+                 "width",
             baked="the scale of scores is 1 / sqrt(size of a head)"),
     Network("attention-head-list", lambda k: LanguageModel(6 * k, HeadList(k)), TEXT,
             hard="each head has its own parameters: the number of heads is fixed, the size of "
