@@ -1,4 +1,7 @@
-"""The files in a launch's folder that its processes write for the controller, or read."""
+"""The files in a launch's folder that the launch's processes use.
+
+These are the files that they write for the controller, and the secret, which they read.
+"""
 
 import os
 
@@ -20,7 +23,7 @@ def mark_paused(folder) -> None:
 
 
 def next_conversation(folder) -> int:
-    """Returns how many processes have sent messages for the launch so far, and counts this one too.
+    """Returns how many processes were counted for the launch before this one. Then counts this one.
 
     Each process numbers its messages in a range of its own (docs/protocol.md). If the file cannot
     be written, this process is taken to be the first.
@@ -44,7 +47,7 @@ def next_conversation(folder) -> int:
 
 
 def note_acknowledged(folder, seq: int) -> None:
-    """Writes the number of the last message that the controller has acknowledged to a file.
+    """Writes to a file the number of the last message that the controller has acknowledged.
 
     With this file `sluice doctor` detects that an older copy of the store was put back. The file
     is opened for each call: a process may carry more launches than it may have open files.

@@ -27,8 +27,8 @@ def _follows(seq, last):
 class Controller:
     """Listens in threads of its own. Tests set how it answers, and can send messages through it.
 
-    `welcomes` and `acks` say whether it answers a hello, and messages with a number. `heard` has
-    all messages of all connections. `results` has the committed messages:
+    `welcomes` says whether it answers a hello, `acks` whether it acknowledges numbered messages.
+    `heard` has all messages of all connections. `results` has the committed messages:
     (trial, launch) -> {seq: message}.
     """
 
@@ -37,7 +37,8 @@ class Controller:
         self.terms = {"lease_ms": lease_ms, "window": window}
         self.welcomes = True
         self.acks = True
-        self.verdicts = {}  # work -> message to answer its report with
+        # work, or (trial, work) -> message to answer its report with
+        self.verdicts = {}
         # Given to a worker that sends `ready`, or to a bundle that has room. When the list is
         # empty, the answer is `exit`.
         self.assignments = []
@@ -46,7 +47,8 @@ class Controller:
         self.dismisses = True  # whether an empty bundle gets `exit` when no assignment is left
         self.carried = set()  # the launches of the bundle
         self.capacity = 0  # the capacity of the bundle; 0: the worker speaks version 1
-        self.most = 4096  # how many trials the bundle has at most at the same time
+        # The controller gives the bundle no more trials than this at a time, whatever its capacity.
+        self.most = 4096
         self.changed = threading.Condition()
         self.heard = []
         self.results = {}

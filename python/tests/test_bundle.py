@@ -67,7 +67,7 @@ def test_a_step_waits_for_every_verdict(tmp_path, controller, launch):
     controller.assignments = [member(tmp_path, 8, target=9)]
     process = launch(STEPS, assign={"target": 1})
     controller.wait(lambda: controller.works() == [1] and controller.works(8) == [1])
-    # A step that did not wait would begin in the time between two heartbeats.
+    # Three heartbeats take long enough: a step that did not wait would have begun by then.
     controller.wait(lambda: len(controller.of_type("heartbeat")) >= 3)
     assert controller.works(8) == [1]
     controller.send(type="budget", trial=7, launch=1, target=2)

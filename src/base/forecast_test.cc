@@ -17,7 +17,8 @@ TEST(ForecastTest, SpreadRisesFromZeroAtTheWorkDoneToTheSpreadOfTheLimit) {
       .known = true, .limit = 2, .drop = 6, .scale = 8, .exponent = 1, .done = 8, .spread = 0.5};
   EXPECT_EQ(forecast.SpreadAt(8), 0);
   EXPECT_EQ(forecast.SpreadAt(3), 0);
-  EXPECT_DOUBLE_EQ(forecast.SpreadAt(24), 0.25);  // 1 / (1 + w/scale) falls from 1/2 to 1/4
+  // From work 8 to 24, 1 / (1 + work/scale) halves, so half of the spread is reached.
+  EXPECT_DOUBLE_EQ(forecast.SpreadAt(24), 0.25);
   EXPECT_NEAR(forecast.SpreadAt(1e9), 0.5, 1e-6);
 }
 

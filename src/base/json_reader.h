@@ -30,8 +30,8 @@ class JsonValue {
   Kind kind() const;
   bool IsNumber() const;
 
-  // Each function returns nothing if the value is of another kind. A number that has neither a
-  // point nor an exponent is an integer if it is in the range of the type.
+  // Each function returns nothing if the value is of another kind. Integer() and Unsigned() accept
+  // a number without a point or an exponent, if it fits in their type.
   std::optional<std::int64_t> Integer() const;
   std::optional<std::uint64_t> Unsigned() const;
   // A number, or one of the texts for numbers that JSON lacks: "NaN", "Infinity", "-Infinity".
@@ -59,7 +59,7 @@ class JsonValue {
 // once for a few of their members.
 class JsonDocument {
  public:
-  // Bounds on what is accepted. Finding a name takes time proportional to the number of members.
+  // Bounds on what is accepted. `members` bounds the time of Find(), which looks at every member.
   struct Limits {
     int depth = 1000;
     std::size_t members = SIZE_MAX;  // of one object

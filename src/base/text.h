@@ -36,9 +36,10 @@ std::string Shown(std::string_view text);
 std::string HiddenCharacter(std::string_view text);
 
 // Describes a character of the text that looks like a character of the keyboard but is another:
-// "'−' (U+2212) is not '-'". "" if there is none.
+// "'−' (U+2212) is not '-'". Some stand for several characters: "'≤' (U+2264) is not '<='". "" if
+// there is none.
 std::string Lookalike(std::string_view text);
-// The text with each such character replaced by the character of the keyboard.
+// The text with each such character replaced by what it stands for on the keyboard.
 std::string WithoutLookalikes(std::string_view text);
 
 // Whether the brackets of a JSON text nest deeper than this. The depth must be bounded before

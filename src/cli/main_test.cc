@@ -263,12 +263,14 @@ TEST_F(MainTest, CheckSaysWhatEachStopperDoes) {
   };
   const std::string budget = "budget: {max: 9}";
   EXPECT_THAT(check("median", ""),
-              AllOf(HasSubstr("median: from epoch 1 and 5 complete trials on, stops what is not as "
-                              "good as the best 50 % were; others run until the program ends"),
+              AllOf(HasSubstr("median: from epoch 1 on, and once 5 trials are complete, stops a "
+                              "trial that is worse than the best 50 % of complete trials were "
+                              "after the same work; others run until the program ends"),
                     EndsWith("[]")));
   EXPECT_THAT(check("{name: percentile, percentile: 12.5, startup: 2}", budget),
-              HasSubstr("2 complete trials on, stops what is not as good as the best 12.5 % were; "
-                        "others run to epoch 9"));
+              HasSubstr("once 2 trials are complete, stops a trial that is worse than the best "
+                        "12.5 % of complete trials were after the same work; others run to epoch "
+                        "9"));
   EXPECT_THAT(check("{name: patience, patience: 3}", budget),
               HasSubstr("patience: from epoch 1 on, stops what has not improved by more than 0 for "
                         "3 epochs"));
@@ -287,11 +289,14 @@ TEST_F(MainTest, CheckSaysWhatEachStopperDoes) {
                       EndsWith("[1,3]")));
   }
   EXPECT_THAT(check("sha", budget),
-              AllOf(HasSubstr("sha: in brackets, trials to epoch: 9 to 1, 3 to 3, 1 to 9"),
+              AllOf(HasSubstr("sha: in brackets: 9 trials to epoch 1, 3 to epoch 3, 1 to epoch 9"),
                     EndsWith("[1,3]")));
   EXPECT_THAT(
       check("hyperband", budget),
-      AllOf(HasSubstr("9 to 1, 3 to 3, 1 to 9; 5 to 3, 1 to 9; 3 to 9"), EndsWith("[1,3]")));
+      AllOf(HasSubstr("hyperband: in brackets: 9 trials to epoch 1, 3 to epoch 3, 1 to epoch 9; "
+                      "next bracket: 5 trials to epoch 3, 1 to epoch 9; next bracket: 3 trials to "
+                      "epoch 9"),
+            EndsWith("[1,3]")));
 }
 
 TEST_F(MainTest, CheckFindsAMissingProgram) {

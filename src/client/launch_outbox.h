@@ -39,7 +39,7 @@ class LaunchOutbox {
   // The unacknowledged messages, in order. All of them are sent again on a new connection.
   const std::deque<std::string>& lines() const { return outbox_.unacknowledged(); }
 
-  // Writes the messages that are not in the spool yet to the spool. If synced, all unacknowledged
+  // Adds to the spool the messages that it does not have yet. If synced, all unacknowledged
   // messages are on disk when this returns. After a failure, the next call writes the same messages
   // again. A message may then be in the spool twice, but the controller counts it once.
   Status Spool(bool synced);

@@ -170,7 +170,7 @@ void ConfigNode::Expected(std::string_view what, std::string_view advice) const 
   std::string cure(advice);
   if (!other.empty()) cure = other + ": type it again";
   if (is_scalar() && !raw_->quoted && raw_->text.contains('#'))
-    cure = "put a blank before '#' if it begins a comment";
+    cure = "put a space before '#' if it begins a comment";
   if (is_scalar() && !raw_->quoted && raw_->text.contains(" //"))
     cure = "write '#' before a comment, not '//'";
   Report(fmt::format("expected {}, found {}{}{}", what, Show(), cure.empty() ? "" : "; ", cure));

@@ -106,7 +106,7 @@ void ConfigMap::AllowOnly(std::span<const std::string> keys,
     const std::string nearest = DidYouMean(entry.key, keys);
     if (const std::string hidden = HiddenCharacter(entry.key); !hidden.empty()) {
       entry.value.Report(fmt::format(
-          "unknown key: it holds {}, which looks like a blank or like nothing; type it again",
+          "unknown key: it holds {}, which looks like a space or like nothing; type it again",
           hidden));
     } else if (const std::string other = Lookalike(entry.key); !other.empty()) {
       entry.value.Report(fmt::format("unknown key: {}: type it again", other));

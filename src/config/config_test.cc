@@ -111,6 +111,9 @@ TEST(ConfigTest, ReadsNumbers) {
   EXPECT_EQ(Value("a: 1e-999", kNumber), 0.0);
   const auto any = [](const ConfigNode& node) { return node.Number({.finite = false}); };
   EXPECT_EQ(Value("a: -.inf", any), -std::numeric_limits<double>::infinity());
+  const std::string zeros(400, '0');
+  EXPECT_EQ(Value("a: 0." + zeros + "1", kNumber), 0.0);
+  EXPECT_EQ(Value("a: -1" + zeros + "e-5", any), -std::numeric_limits<double>::infinity());
   EXPECT_TRUE(std::isnan(Value("a: .nan", any)));
 }
 

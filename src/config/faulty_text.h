@@ -12,7 +12,9 @@ namespace sluice {
 struct Cure {
   int line;
   std::string message;
-  std::string instead;  // the mended line, to be tried; empty: the message proposes no line
+  // The mended line. The explainer parses the text with it, to see whether the cure works. Empty:
+  // the cure cannot be tried.
+  std::string instead;
 };
 
 // A text that the parser could not read, line by line. Lines are counted from 1 on.
@@ -31,9 +33,9 @@ class FaultyText {
 
   // The text with the indentation of this line in front.
   std::string Indented(int line, std::string_view text) const;
-  // The faulty line, with another value behind the key of `pair`. The pair is on this line.
+  // The faulty line, with another value after the key of `pair`. The pair is on this line.
   std::string WithValue(const YamlPair& pair, std::string_view value) const;
-  // The whole text, with the cure's line in place of the line that it mends.
+  // The whole text, with `cure.instead` in place of line `cure.line`.
   std::string With(const Cure& cure) const;
 
  private:

@@ -13,7 +13,7 @@ std::vector<FlowCure> CuresOfFlow(std::string_view line) {
   std::vector<FlowCure> cures;
   for (const std::string_view open : {":[", ":{"}) {
     if (FindBare(line, open) == kNowhere) continue;
-    cures.push_back({fmt::format("put a blank behind the colon, ': {}'", open.back()),
+    cures.push_back({fmt::format("put a space after the colon: write ': {}'", open.back()),
                      ReplaceBare(line, open, fmt::format(": {}", open.back()))});
   }
   if (std::ranges::count(line, '"') >= 4 && line.contains("= \""))

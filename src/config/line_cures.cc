@@ -7,12 +7,24 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "config/scalar.h"
 #include "config/yaml_lines.h"
 
 namespace sluice {
+namespace {
+
+// "0, 2 or 5"
+std::string AnyOf(std::vector<std::size_t> numbers) {
+  const std::size_t last = numbers.back();
+  numbers.pop_back();
+  return numbers.empty() ? fmt::format("{}", last)
+                         : fmt::format("{} or {}", fmt::join(numbers, ", "), last);
+}
+
+}  // namespace
 
 std::vector<Cure> MissingBlank(const FaultyText& faulty) {
   std::vector<Cure> cures;
@@ -24,7 +36,7 @@ std::vector<Cure> MissingBlank(const FaultyText& faulty) {
     if (value.starts_with(' ') || value.starts_with("//")) continue;
     const std::string cured = fmt::format("{}: {}", words.substr(0, colon), value);
     cures.push_back({at,
-                     fmt::format("expected a blank behind the colon, found '{}'; write '{}'",
+                     fmt::format("expected a space after the colon, found '{}'; write '{}'",
                                  Shown(words), Shown(cured)),
                      faulty.Indented(at, cured)});
   }
@@ -41,7 +53,7 @@ std::vector<Cure> MissingColon(const FaultyText& faulty) {
     if (value.starts_with("= ")) value = Trimmed(value.substr(2));
     const std::string cured = fmt::format("{}:{}{}", key, value.empty() ? "" : " ", value);
     cures.push_back({at,
-                     fmt::format("expected a colon behind '{}', found none; write '{}'", Shown(key),
+                     fmt::format("expected a colon after '{}', found none; write '{}'", Shown(key),
                                  Shown(cured)),
                      faulty.Indented(at, cured)});
   }
@@ -56,10 +68,10 @@ std::vector<Cure> ColonBeforeBracket(const FaultyText& faulty) {
   if (key.ends_with('=')) key = Trimmed(key.substr(0, key.size() - 1));
   if (!IsKey(key)) return {};
   const std::string cured = fmt::format("{}: {}", key, words.substr(open));
-  return {{faulty.line(),
-           fmt::format("expected a colon behind '{}', found none; write '{}'", Shown(key),
-                       Shown(cured)),
-           faulty.Indented(faulty.line(), cured)}};
+  return {
+      {faulty.line(),
+       fmt::format("expected a colon after '{}', found none; write '{}'", Shown(key), Shown(cured)),
+       faulty.Indented(faulty.line(), cured)}};
 }
 
 std::vector<Cure> StrayDash(const FaultyText& faulty) {
@@ -69,8 +81,8 @@ std::vector<Cure> StrayDash(const FaultyText& faulty) {
       PairOn(faulty.At(faulty.line())) &&
       IndentOf(faulty.At(faulty.line())) == IndentOf(faulty.At(before))) {
     return {{before,
-             fmt::format("expected keys alike, found '- ' before this one and none before '{}'; "
-                         "remove the '- '",
+             fmt::format("expected '- ' before all of these keys or before none, found it before "
+                         "this key but not before '{}'; remove the '- '",
                          Shown(PairOn(faulty.At(faulty.line()))->key)),
              ""}};
   }
@@ -90,7 +102,7 @@ std::vector<Cure> DashWithoutBlank(const FaultyText& faulty) {
     if (words.size() < 2 || words[0] != '-' || words[1] == ' ' || words[1] == '-') continue;
     const std::string cured = fmt::format("- {}", words.substr(1));
     cures.push_back({at,
-                     fmt::format("expected a blank behind the '-' of an item, found '{}'; write "
+                     fmt::format("expected a space after the '-' of an item, found '{}'; write "
                                  "'{}'",
                                  Shown(words), Shown(cured)),
                      faulty.Indented(at, cured)});
@@ -111,8 +123,8 @@ std::vector<Cure> UnlikeIndentation(const FaultyText& faulty) {
     const YamlPair below = *PairOn(faulty.At(faulty.line()));
     return {{faulty.line(),
              fmt::format("expected nothing below '{0}', which has the value '{1}' on its line, "
-                         "found '{2}'; write '{0}: {{name: {1}, {2}: {3}}}' if it is an option "
-                         "of that, or begin both lines alike",
+                         "found '{2}'; write '{0}: {{name: {1}, {2}: {3}}}' if '{2}' is an option "
+                         "of '{1}'; otherwise indent both lines equally",
                          Shown(pair->key), Shown(pair->value), Shown(below.key),
                          below.value.empty() ? "..." : Shown(below.value)),
              ""}};
@@ -120,8 +132,8 @@ std::vector<Cure> UnlikeIndentation(const FaultyText& faulty) {
   if (mine > last && holds && PairOn(faulty.At(faulty.line()))) {
     return {{faulty.line(),
              fmt::format("expected {} spaces before '{}', as before the key on line {}, found "
-                         "{}; indent both alike, since nothing stands below a key that has a "
-                         "value on its line",
+                         "{}; indent both keys equally: a key with a value on its own line cannot "
+                         "have other keys below it",
                          last, Shown(PairOn(faulty.At(faulty.line()))->key), before, mine),
              std::string(faulty.At(before).substr(0, last)) +
                  std::string(Trimmed(faulty.At(faulty.line())))}};
@@ -135,9 +147,9 @@ std::vector<Cure> UnlikeIndentation(const FaultyText& faulty) {
   }
   std::ranges::reverse(levels);
   return {{faulty.line(),
-           fmt::format("expected a line to begin where one before it does, after {} spaces, "
-                       "found {}; indent it like the keys beside it",
-                       fmt::join(levels, " or "), mine),
+           fmt::format("expected this line to be indented by {} spaces, like a line above it, "
+                       "found {}; indent it like the keys of the same section",
+                       AnyOf(levels), mine),
            ""}};
 }
 
@@ -164,9 +176,9 @@ std::vector<Cure> LookalikeCharacter(const FaultyText& faulty) {
     const std::size_t colon = plain.find(':');
     if (colon != kNowhere && colon + 1 < plain.size() && plain[colon + 1] != ' ')
       plain.insert(colon + 1, " ");
-    cures.push_back({at,
-                     fmt::format("expected YAML, and {}; write '{}'", other, Shown(Trimmed(plain))),
-                     plain});
+    cures.push_back(
+        {at, fmt::format("{}, although it looks like it; write '{}'", other, Shown(Trimmed(plain))),
+         plain});
   }
   return cures;
 }

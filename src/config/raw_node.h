@@ -9,8 +9,9 @@
 
 namespace sluice {
 
-// A file as it was read: nodes by their kinds, texts as they were written, and the problems found.
-// Only code in src/config uses this; all other code holds a ConfigNode.
+// A file as it was read: its nodes, each with its kind and its text as written, and the problems
+// found. Only code in src/config uses these types; all other code holds a ConfigNode.
+
 enum class ConfigKind { kNull, kScalar, kList, kMap };
 
 struct ConfigRawNode {
@@ -37,11 +38,12 @@ struct ConfigData {
   std::deque<ConfigRawNode> nodes;
   const ConfigRawNode* root = nullptr;
   std::vector<Problem> problems;
-  // All reports so far. A layer may be read several times; its problems are reported once.
+  // All reports so far. A node may be read several times (a layer of ConfigMap::Layered); each
+  // problem is kept once.
   std::set<std::string> said;
 
-  // "PATH.KEY" of keys that the file has in a wrong place or that an unknown key resembles. They
-  // are not reported as missing.
+  // "PATH.KEY" of each key that the user probably meant: it stands in a wrong place, or an unknown
+  // key resembles it. These keys are not reported as missing.
   std::set<std::string> misspelt;
 
   // Whether no more problems are kept. This prevents a hostile file from filling the memory. The

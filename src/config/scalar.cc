@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <initializer_list>
 #include <limits>
 #include <utility>
@@ -65,11 +66,9 @@ std::optional<double> ParseNumber(std::string_view text) {
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
   if (end != rest.data() + rest.size()) return std::nullopt;
   if (error == std::errc::result_out_of_range) {
-    // A number that is too small becomes zero. A number that is too large becomes infinity.
-    const std::size_t exponent = rest.find_first_of("eE");
-    const bool tiny =
-        exponent != std::string_view::npos && rest.substr(exponent + 1).starts_with('-');
-    value = tiny ? 0.0 : std::numeric_limits<double>::infinity();
+    // Unlike from_chars, strtod says which it is: a number that is too small becomes zero, or the
+    // nearest subnormal number, and a number that is too large becomes infinity.
+    value = std::strtod(std::string(rest).c_str(), nullptr);
   } else if (error != std::errc()) {
     return std::nullopt;
   }
@@ -110,7 +109,7 @@ namespace {
 struct Leading {
   double value = 0;
   std::string_view written;
-  std::string_view rest;  // without blanks before it
+  std::string_view rest;  // without spaces before it
 };
 std::optional<Leading> LeadingNumber(std::string_view text) {
   Leading leading;

@@ -15,11 +15,13 @@ std::optional<std::int64_t> ParseWhole(std::string_view text, bool& whole);
 // A decimal number, with or without a point or an exponent; .inf, .nan.
 std::optional<double> ParseNumber(std::string_view text);
 std::optional<bool> ParseBoolean(std::string_view text);
-// 500kB, 16MiB, 2GB, or bytes.
+
+// Reads a size, which YAML has no type for: 500kB, 16MiB, 2GB, or a number of bytes. Returns
+// nothing if the text is not a size.
 std::optional<std::int64_t> ParseSize(std::string_view text);
 
-// Suggests how to write a number that YAML does not read as a number: 10^-3, 1/8, 50%, 10k, 27
-// epochs, 3,5. Nothing if it is not clear which number is meant.
+// Suggests how to write a number that YAML does not read as a number, such as "10^-3", "1/8",
+// "50%", "10k", "27 epochs" or "3,5". Nothing if it is not clear which number is meant.
 std::string SuggestNumber(std::string_view text);
 
 // Suggests how to write a duration or a size: "write '2h'" for 2 hours, "write '2GB'" for 2 gb.

@@ -6,7 +6,7 @@
 
 namespace sluice {
 
-// Mistakes in what stands behind a key, on the line on which the parser stopped. Each of these
+// Mistakes in what follows a key, on the line on which the parser stopped. Each of these
 // functions returns the possible cures, the likely cures first, or none if it sees no such mistake.
 
 // A comparison that YAML takes for a block scalar, as in "accuracy: > 0.9".

@@ -35,10 +35,10 @@ struct YamlFault {
 using FindFault = std::function<std::optional<int>(std::string_view text)>;
 
 // Explains the fault in plain words, with the line to change. That is often not the parser's line,
-// so the text is searched for common mistakes: a colon without a blank, lines indented unlike their
-// neighbours, a '#' or ': ' in a text without quotes, a Markdown fence. Unless the text is long,
-// every proposed line has been tried: with this line, the parser gets beyond the fault. `open` is
-// the innermost list or map that was begun and not ended, if any.
+// so the text is searched for common mistakes: a colon without a space after it, a line indented
+// unlike the lines around it, a '#' or ': ' in a text without quotes, a Markdown fence. Unless the
+// text is long, every proposed line has been tried: with this line, the parser gets beyond the
+// fault. `open` is the innermost list or map that was begun and not ended, if any.
 Unreadable ExplainFault(const YamlFault& fault, const ConfigRawNode* open, std::string_view text,
                         const FindFault& find_fault);
 

@@ -9,11 +9,11 @@ namespace {
 
 TEST(YamlFaultTest, ProposesOnlyWhatReads) {
   EXPECT_EQ(FaultOf("a: 1\ntrials 80\nb: 2\n"),
-            "f:2: expected a colon behind 'trials', found none; write 'trials: 80'");
+            "f:2: expected a colon after 'trials', found none; write 'trials: 80'");
   EXPECT_EQ(FaultOf("a: 1\ntrials = 80\nb: 2\n"),
-            "f:2: expected a colon behind 'trials', found none; write 'trials: 80'");
+            "f:2: expected a colon after 'trials', found none; write 'trials: 80'");
   EXPECT_EQ(FaultOf("a: 1\ntrials\uff1a80\nb: 2\n"),
-            "f:2: expected YAML, and '\uff1a' (U+FF1A) is not ':'; write 'trials: 80'");
+            "f:2: '\uff1a' (U+FF1A) is not ':', although it looks like it; write 'trials: 80'");
   // A text in brackets ends at the comma or at the closing bracket.
   EXPECT_EQ(FaultOf("a: {choice: [@b, c]}\n"),
             "f:1: expected a value, found '@', which cannot begin one; quote the text, as in '@b'");
@@ -26,7 +26,7 @@ TEST(YamlFaultTest, ProposesOnlyWhatReads) {
 TEST(YamlFaultTest, TriesNothingOnALongText) {
   const std::string filler(std::size_t{1} << 16, '#');
   EXPECT_EQ(FaultOf("a: 1\ntrials:40\nb: 2\n" + filler + "\n"),
-            "f:2: expected a blank behind the colon, found 'trials:40'; write 'trials: 40'");
+            "f:2: expected a space after the colon, found 'trials:40'; write 'trials: 40'");
 }
 
 TEST(YamlFaultTest, BracketsAndCommas) {

@@ -14,7 +14,7 @@ namespace sluice {
 constexpr std::size_t kNowhere = std::string_view::npos;
 
 std::vector<std::string_view> LinesOf(std::string_view text);
-// The number of blanks at the beginning of the line.
+// The number of spaces at the beginning of the line.
 std::size_t IndentOf(std::string_view line);
 // Whether the line is blank or a comment.
 bool SaysNothing(std::string_view line);

@@ -36,7 +36,8 @@ Result<LaunchPlan> PlanByHand(Reader& reader, const StudyInfo& info, const Trial
   trial.id = row.id;
   trial.launch.id = row.launch;
   SLUICE_ASSIGN(trial.point, study.spec.space.Decode(row.params));
-  trial.target = row.work > 0 ? row.work : kNoLimit;  // the work that the trial has done
+  // This run starts from scratch, and trains as far as the trial has come.
+  trial.target = row.work > 0 ? row.work : kNoLimit;
   LaunchPlan plan = PlanLaunch(study, trial, Node{},
                                {.folder = scratch, .checkpoint = scratch + "/checkpoint"}, "");
   std::erase_if(plan.environment, [&](const auto& variable) {

@@ -29,8 +29,9 @@ constexpr std::size_t kMostTailLines = 8;
 
 bool IsBlank(char c) { return c == '\n' || c == '\r' || c == ' ' || c == '\t'; }
 
-// The last lines of a file that are not blank, as many as fit into kLongestTail bytes. For a Python
-// program they show the exception and where it was raised.
+// The last lines of a file that are not blank: at most kMostTailLines lines, as many as fit into
+// kLongestTail bytes, and only from the file's last kTailBytes bytes. For a Python program they
+// show the exception and where it was raised.
 std::vector<std::string> LastLines(const std::string& path) {
   const int file = OpenRegular(path);
   if (file < 0) return {};
@@ -127,7 +128,7 @@ LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& hos
     const bool gone = KillLaunch(host_folder);
     return {LaunchEnd::Kind::kLost,
             gone ? "its launcher was killed"
-                 : "its launcher was killed, and something of it cannot be killed"};
+                 : "its launcher was killed, and a process that it left cannot be killed"};
   }
   if (!exit->error.empty()) {
     return {exit->machine ? LaunchEnd::Kind::kNotStarted : LaunchEnd::Kind::kFailed, exit->error};
@@ -135,7 +136,8 @@ LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& hos
   const bool speaks = access((host_folder + "/speaks").c_str(), F_OK) == 0;
   if (exit->code == 0 && exit->signal == 0 && exit->lost_bytes > 0 && !speaks) {
     return {LaunchEnd::Kind::kLost,
-            fmt::format("{} bytes of its standard output could not be written, results perhaps",
+            fmt::format("{} bytes of its standard output, perhaps with results, could not be "
+                        "written",
                         exit->lost_bytes)};
   }
   if (exit->code == 0 && exit->signal == 0) {

@@ -36,8 +36,9 @@ class LocalController {
   ~LocalController();
 
   // Applies the events `first`, which include ControllerStarted. Then runs until the study has
-  // finished or the user interrupts. If this fails, for example because the disk is full, running
-  // trials continue without a controller, and the next controller finds them.
+  // finished, the study pauses by itself (RunEnd::kPaused), or the user interrupts. If this fails,
+  // for example because the disk is full, running trials continue without a controller, and the
+  // next controller finds them.
   Result<RunEnd> Run(std::vector<EventBody> first);
 
  private:

@@ -96,7 +96,8 @@ class LocalSite final : public Site {
   int inotify_ = -1;
   int copies_done_ = -1;                // eventfd
   std::unique_ptr<CopyThread> copier_;  // made with the first copy
-  // Whether every child of this process that is not a launcher is an orphan of a launcher.
+  // Whether this process is a subreaper that had no children before. If so, each child that is not
+  // a launcher was left by a dead launcher, and may be killed.
   bool adopts_ = false;
   std::map<std::string, Process> processes_;   // by worker name
   std::map<int, std::string> output_watches_;  // inotify's number to worker name

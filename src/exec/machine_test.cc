@@ -112,7 +112,7 @@ TEST(CgroupTest, ReadsProcessorLimits) {
   EXPECT_EQ(CpuMax("150000 100000\n"), 1500);
   EXPECT_EQ(CpuMax("max 100000\n"), std::nullopt);
   EXPECT_EQ(CpuMax(""), std::nullopt);
-  EXPECT_EQ(CpuMax("1 100000"), 1) << "never nothing at all";
+  EXPECT_EQ(CpuMax("1 100000"), 1) << "a limit is at least one thousandth";
   EXPECT_EQ(CpuQuota("-1\n", "100000\n"), std::nullopt);
   EXPECT_EQ(CpuQuota("50000\n", "100000\n"), 500);
   EXPECT_EQ(CpuQuota("50000\n", "0\n"), std::nullopt);
@@ -135,7 +135,8 @@ TEST(InspectMachineTest, ThisMachineHasSomethingToOffer) {
   EXPECT_FALSE(machine.node.name.empty());
   EXPECT_GT(machine.node.cpus, 0);
   EXPECT_GT(machine.memory_bytes, 1 << 20);
-  EXPECT_TRUE(!machine.node.devices.empty() || !machine.gpu_note.empty()) << "no GPU has a reason";
+  EXPECT_TRUE(!machine.node.devices.empty() || !machine.gpu_note.empty())
+      << "if there is no GPU, the note says why";
 }
 
 TEST(InspectMachineTest, OneProcessorWhereOnlyOneIsAllowed) {

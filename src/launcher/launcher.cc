@@ -52,8 +52,9 @@ struct Pipe {
   }
 };
 
-// The controller may have raised its own limit, which the launcher inherits. The limit is lowered
-// again for programs that use select(), because select() fails with large descriptors.
+// The controller may have raised its limit on open descriptors, which the launcher inherits. It is
+// lowered again for every program, because a program may use select(), which fails with large
+// descriptors.
 void LowerDescriptorLimit() {
   const char* wanted = std::getenv(kDescriptorLimit);
   rlimit limit{};
@@ -70,9 +71,9 @@ bool IsOfMachine(int error) {
 }
 
 // Runs in the child between fork and exec. The child leads a new process group, with default
-// signals and the mark of its launcher. It waits until a byte on `line` says that the launch's
-// folder names the child, and then becomes the program. If that fails, it writes the errno to
-// `line`.
+// signals and the mark of its launcher. It waits for a byte on the socket `line`. The launcher
+// sends the byte once FOLDER/program holds the child's pid. Then the child becomes the program. If
+// that fails, it writes the errno to `line`.
 [[noreturn]] void BecomeProgram(char** program, int line, const Pipe& out, const Pipe& err) {
   setpgid(0, 0);
   // If the launcher is killed, the kernel kills the program, and the controller kills the processes
@@ -276,7 +277,8 @@ int RunLauncher(int argc, char** argv) {
   const Claim claim = ClaimOfSelf(folder);
   switch (MakeClaim(folder, claim)) {
     case Claimed::kMade: break;
-    case Claimed::kTaken: return 0;  // the launch was taken back: no controller waits for it
+    // Another launcher carries the launch, or a controller took it back.
+    case Claimed::kTaken: return 0;
     case Claimed::kFailed: return kCannotWrite;
   }
   AddMark(claim);

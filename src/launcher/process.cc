@@ -85,9 +85,10 @@ bool HasMark(const std::string& environment, const std::string& mark) {
   return marks.find(" " + mark + " ") != std::string::npos;
 }
 
-// Whether a process is about to become another program. For a moment, such a process has memory,
-// which threads of the kernel never have, and no environment yet. Returns false for a process that
-// this process may not inspect: the kernel hides its addresses, and says that its code is at 1.
+// Whether a process is about to become another program. For a moment, such a process has memory and
+// no environment yet. (Threads of the kernel have no environment either, but never have memory.)
+// Returns false for a process that this process may not inspect: the kernel hides its addresses,
+// and says that its code is at 1.
 bool IsBecoming(pid_t pid) {
   struct stat owner{};
   if (stat(("/proc/" + std::to_string(pid)).c_str(), &owner) != 0 || owner.st_uid != geteuid())
@@ -135,7 +136,7 @@ bool IsBelow(pid_t pid, pid_t ancestor) {
 
 std::vector<pid_t> Children() {
   std::vector<pid_t> children;
-  bool listed = false;  // by the kernel itself, if it was built to do so
+  bool listed = false;  // whether the kernel lists the children; not every kernel has such lists
   ForEachNumber("/proc/self/task", [&](pid_t thread) {
     const std::string path = "/proc/self/task/" + std::to_string(thread) + "/children";
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);

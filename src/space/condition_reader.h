@@ -18,7 +18,7 @@ struct DescribedParameter {
 // Reads the condition under which a parameter is active, as an expression. The file has either an
 // expression or a map of the values that other parameters must have, such as
 // {optimizer: sgd, layers: [3, 4]}. The names in the condition are checked later, when all
-// parameters are known (AssembleSpace). Reports a wrong node and returns nothing.
+// parameters are known (AssembleSpace). If the node is neither, reports this and returns nothing.
 std::optional<std::string> ReadCondition(const ConfigNode& node);
 
 // Makes a space from parameters, each valid by itself, and the section `constraints` (one

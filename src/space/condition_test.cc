@@ -99,7 +99,8 @@ TEST(ConditionTest, AConditionOnWhatIsNotActiveDoesNotHold) {
 TEST(ConditionTest, MistakesNameTheParameter) {
   EXPECT_EQ(MessageOf({UnitFloat("lr"), UnitFloat("momentum", "optimizer == 'sgd'")}),
             "momentum: when 'optimizer == 'sgd'': column 1: expected a parameter, found optimizer; "
-            "there are lr, momentum, and what trials report is not known before they run");
+            "parameters: lr, momentum (values that trials report cannot be used, since they are "
+            "not known before the trials run)");
   EXPECT_EQ(MessageOf({UnitFloat("lr", "lr > 0.5")}),
             "lr: when 'lr > 0.5': expected a condition on other parameters, found one on itself");
   EXPECT_EQ(MessageOf({UnitFloat("x", "c > 0"), UnitFloat("a", "b > 0"), UnitFloat("b", "c > 0"),
@@ -119,8 +120,8 @@ TEST(ConditionTest, DecodeWantsTheActiveOnesAndNoOthers) {
   };
   EXPECT_EQ(message(R"({"optimizer": "adam", "lr": 0.5})"), "no error");
   EXPECT_EQ(message(R"({"optimizer": "adam", "lr": 0.5, "momentum": 0.1})"),
-            "momentum: expected no value, since it is active only when optimizer == 'sgd', found "
-            "0.1; leave it out");
+            "momentum: expected no value, found 0.1; leave it out, since momentum is active only "
+            "when optimizer == 'sgd'");
   EXPECT_EQ(message(R"({"optimizer": "sgd", "lr": 0.5, "decay": 0.1})"),
             "momentum: expected a number in [0, 1], found no value");
   EXPECT_EQ(message(R"({"optimizer": "sgd", "lr": 0.9, "decay": 0.1, "momentum": 0.9,

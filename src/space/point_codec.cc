@@ -52,7 +52,7 @@ bool Matches(const Choice& choice, const Json& json) {
       choice);
 }
 
-// NaN if the value is not in the parameter's range.
+// The value as a Point holds it. NaN if it is not a value of the parameter.
 double DecodeValue(const Space& space, std::size_t index, const Json& json) {
   constexpr double kOutside = std::numeric_limits<double>::quiet_NaN();
   const Parameter& parameter = space.parameters()[index];
@@ -114,8 +114,8 @@ Result<Point> Space::Decode(std::string_view json) const {
       point[i] = std::numeric_limits<double>::quiet_NaN();
       if (found == object.end()) continue;
       return InvalidArgument(fmt::format(
-          "{}: expected no value, since it is active only when {}, found {}; leave it out",
-          parameter.name, Shown(parameter.when), Show(*found)));
+          "{0}: expected no value, found {1}; leave it out, since {0} is active only when {2}",
+          parameter.name, Show(*found), Shown(parameter.when)));
     }
     if (found == object.end()) {
       return InvalidArgument(
@@ -141,7 +141,7 @@ Result<Point> Space::Decode(std::string_view json) const {
     return InvalidArgument(fmt::format("{}: no parameter of the study has this name{}", name,
                                        DidYouMean(name, names)));
   }
-  SLUICE_CHECK(false, "an object larger than the space has a name that is not in it");
+  SLUICE_CHECK(false, "every name of the object was either used, refused, or is not in the space");
 }
 
 }  // namespace sluice

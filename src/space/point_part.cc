@@ -15,13 +15,13 @@ constexpr std::uint64_t kMostDraws = 10'000;
 
 struct Draw {
   Point point;
-  std::optional<std::size_t> inactive;  // a parameter with a given value that is not active
+  std::optional<std::size_t> inactive;  // an inactive parameter for which a value was given
   bool random = false;                  // another draw may give another point
 };
 
 Draw DrawOnce(const Space& space, const PointPart& partial, Random& draws) {
-  // Draws a coordinate for each parameter, used or not, so that giving one value never changes the
-  // values drawn for other parameters.
+  // Draws a coordinate for each parameter, used or not, so that within one draw, giving one value
+  // does not change the coordinates drawn for other parameters.
   std::vector<double> unit(space.size());
   for (double& coordinate : unit) coordinate = draws.Uniform();
   Draw draw{.point = Point(space.size(), std::numeric_limits<double>::quiet_NaN()),
@@ -76,14 +76,14 @@ Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws)
 
 Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws,
                      std::uint64_t& draws_left) {
-  SLUICE_CHECK(partial.size() == space.size(), "a partial point is of the space it is filled in");
+  SLUICE_CHECK(partial.size() == space.size(),
+               "a partial point has an entry for each parameter of the space");
   Draw draw;
   for (std::uint64_t i = 0; i < kMostDraws; ++i) {
     if (draws_left == 0) {
       return InvalidArgument(
-          "expected points whose missing values are drawn quickly, found that it takes too many "
-          "draws until the constraints hold: give fewer points in one request, or more of their "
-          "values");
+          "the missing values took too many draws, because random values rarely satisfy the "
+          "constraints: give fewer points in one request, or more values of each point");
     }
     --draws_left;
     draw = DrawOnce(space, partial, draws);
@@ -93,11 +93,10 @@ Result<Point> FillIn(const Space& space, const PointPart& partial, Random draws,
   if (draw.inactive) {
     const Parameter& parameter = space.parameters()[*draw.inactive];
     return InvalidArgument(
-        fmt::format("{}: expected no value, since it is not active here (when: "
-                    "{}): leave it out",
+        fmt::format("{}: expected no value, since it is active only when {}; leave it out",
                     parameter.name, parameter.when));
   }
-  return InvalidArgument(fmt::format("expected a point that keeps {}, found {}",
+  return InvalidArgument(fmt::format("expected a point that satisfies {}, found {}",
                                      BrokenConstraint(space, draw.point),
                                      EncodePart(space, partial)));
 }

@@ -93,12 +93,11 @@ TEST(PointPartTest, ManyPointsShareTheirDraws) {
   std::uint64_t draws_left = 15'000;
   const PointPart part = {0.5, std::nullopt};
   EXPECT_EQ(FillIn(space, part, Random(1), draws_left).error().message,
-            "expected a point that keeps the constraint 'a + b > 3', found {\"a\":0.5}");
+            "expected a point that satisfies the constraint 'a + b > 3', found {\"a\":0.5}");
   EXPECT_EQ(draws_left, 5'000u);
   EXPECT_EQ(FillIn(space, part, Random(1), draws_left).error().message,
-            "expected points whose missing values are drawn quickly, found that it takes too many "
-            "draws until the constraints hold: give fewer points in one request, or more of their "
-            "values");
+            "the missing values took too many draws, because random values rarely satisfy the "
+            "constraints: give fewer points in one request, or more values of each point");
 }
 
 }  // namespace

@@ -39,8 +39,8 @@ class Space {
   std::optional<std::size_t> Find(std::string_view name) const;
 
   // The number of distinct points; nothing if a parameter is continuous or the number exceeds 2^53.
-  // With conditions or constraints, only points that satisfy them count, and points that differ
-  // only in inactive parameters count as one. The points of such a space are enumerated. If that
+  // Points that break a constraint do not count. Points that differ only in inactive parameters
+  // count as one. If the space has conditions or constraints, its points are enumerated. If that
   // takes too long (some million points), nothing is returned.
   std::optional<std::uint64_t> Cardinality() const;
 
@@ -68,15 +68,15 @@ class Space {
 
   // The value of an active parameter. The value must lie in the parameter's range.
   Value ValueAt(const Point& point, std::size_t index) const;
-  // The value with this number of a discrete parameter, as a Point holds it (NthValue). The number
-  // must be below the parameter's Cardinality.
+  // Value number `number` (from 0) of a discrete parameter, as a Point holds it (NthValue). The
+  // number must be below the parameter's Cardinality.
   double Nth(std::size_t index, std::uint64_t number) const;
   // Maps unit-cube coordinates in [0, 1) to a point. Every sampler draws this way, so that log
-  // scales, steps and choices are treated in one place. The values of a discrete parameter get
-  // cells of equal width, or cells as wide as the law's mass around them (half a step on both
-  // sides) or as the choice's weight. Coordinates outside [0, 1) are moved to the nearest
-  // coordinate inside. Coordinates of inactive parameters are ignored. Constraints may fail at the
-  // point.
+  // scales, steps and choices are treated in one place. Each value of a discrete parameter gets a
+  // cell. With a law, the cell is as wide as the law's mass within half a step on both sides. With
+  // weights, it is as wide as the choice's weight. Otherwise all cells are equally wide.
+  // Coordinates outside [0, 1) are moved to the nearest coordinate inside. Coordinates of inactive
+  // parameters are ignored. Constraints may fail at the point.
   Point FromUnit(const std::vector<double>& unit) const;
   // The inverse of FromUnit: the middle of the cell for a discrete parameter, NaN for an inactive
   // parameter.
@@ -84,8 +84,8 @@ class Space {
   // One coordinate of FromUnit, and of ToUnit.
   double FromUnit(std::size_t index, double unit) const;
   double ToUnit(std::size_t index, double value) const;
-  // Whether every value lies in its range and on its step (is a value that FromUnit and Nth give),
-  // exactly the inactive parameters are NaN, and the constraints hold.
+  // Whether the point is one of the space: every value of an active parameter is one that FromUnit
+  // or Nth can give, inactive parameters (and no others) are NaN, and the constraints hold.
   bool Contains(const Point& point) const;
 
   // Encode writes a point as a JSON object, in the order of the parameters and without inactive

@@ -429,7 +429,7 @@ std::optional<Space> ReadSpace(const ConfigNode& node, const SpaceSurroundings& 
     if (std::ranges::find(around.beside, name) != around.beside.end() && !parameters_alike) {
       named.Report(fmt::format(
           "expected a parameter, found a key of the study; '{}' belongs beside '{}' and "
-          "not below it: begin both lines alike",
+          "not below it: indent both lines equally",
           name, node.path()));
       good = false;
       continue;

@@ -475,12 +475,15 @@ NETWORKS = [
     Network("attention-query-norm", around(QueryNorm), TEXT),
     Network("attention-linear", around(LinearAttention), TEXT),
     Network("attention-alibi", lambda k: LanguageModel(4 * 4 * k, Alibi(4 * 4 * k)), TEXT,
-            hard="the slopes of the 4 heads are given, so that the size of a head is the width"),
+            hard="the slopes of the 4 heads are given: the number of heads is fixed, the size of "
+                 "a head is the width"),
     Network("attention-one-head", lambda k: LanguageModel(8 * k, OneHead(8 * k)), TEXT,
-            hard="one head, so that its size is the width",
+            hard="there is one head: the number of heads is fixed, the size of the head is the "
+                 "width",
             baked="the scale of scores is 1 / sqrt(size of a head)"),
     Network("attention-head-list", lambda k: LanguageModel(6 * k, HeadList(k)), TEXT,
-            hard="each head has parameters of its own, so that their size is the width",
+            hard="each head has its own parameters: the number of heads is fixed, the size of "
+                 "a head is the width",
             baked="the scale of scores is 1 / sqrt(size of a head)"),
     Network("lm-tied", around(FusedSplit, tied=True), TEXT),
     Network("lm-loss", lambda k: LearntModel(k * SIZE, FusedChunk(k)), several(TEXT, TEXT),

@@ -19,10 +19,10 @@ result (tests/model). The columns:
 - **widths**: the number of sizes that can be chosen.
 - **shapes at 2, 4, 8**: whether all tensors have the shapes of the same module built narrower, when
   the network is shrunk by 2, 4 and 8.
-- **classes as mup's**: whether as many dimensions of each parameter are widths as the package `mup`
-  finds in two modules of different width.
-- **rates as mup's**: whether the kinds and the learning rates of the parameters follow from these
-  dimensions.
+- **classes as mup's**: whether Sluice finds the same number of widths in each parameter's shape as
+  the package `mup` does (`mup` compares two modules of different width).
+- **rates as mup's**: whether kinds and learning rates are those that mup's rules give for the
+  number of widths that `mup` found.
 - **step equal**: whether outputs, gradients and buffers of a training step equal those of the
   module. The step is executed operator by operator, at two batch sizes.
 - **surrogate's step equal**: whether a step of the graph that
@@ -47,12 +47,13 @@ torchvision and timm use. The columns are those above, and two more:
 
 - **tensors equal**: whether names, shapes, types and ties of all tensors are those of the module,
   and whether the same tensors are trained.
-- **laws**: whether matrices and kernels are drawn with a standard deviation of 1 / sqrt(fan-in) and
-  tables with one of 1, and whether gains are 1 and biases 0.
+- **laws**: whether matrices and kernels are drawn with a standard deviation of 1 / sqrt(fan-in),
+  and tables with a standard deviation of 1, and whether gains are 1 and biases 0.
 
 A narrower module has the widths that `sluice model shrink` reports. Where all widths can be divided
 by the scale, shapes are also compared with those of a module that has the divided widths. Where a
-step is slow because of the widths, only the step of the surrogate is executed.
+step is slow because of the widths, only the step of the surrogate is executed. Of some networks no
+step is executed at all; smaller ones of the same architecture stand for them.
 
 """
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <string_view>
+
 #include "base/text.h"
 #include "search/rungs/bracket_plan.h"
 #include "search/rungs/judged_at.h"
@@ -15,19 +17,21 @@ bool HasBrackets(const StopperSpec& stopper) {
   return stopper.name == "sha" || stopper.name == "hyperband";
 }
 
-std::string DescribeBrackets(const StopperSpec& stopper) {
+// "9 trials to epoch 1, 3 to epoch 3, 1 to epoch 9; next bracket: 5 trials to epoch 3, ..."
+std::string DescribeBrackets(const StopperSpec& stopper, const std::string& unit) {
   std::vector<std::string> parts;
   for (const BracketPlan& plan : PlanBrackets(stopper)) {
     std::vector<std::string> steps;
     std::vector<std::int64_t> trials = PlacesOf(plan.trials, stopper.eta, plan.levels.size());
     trials.insert(trials.begin(), plan.trials);
     for (std::size_t k = 0; k < trials.size(); ++k) {
-      steps.push_back(fmt::format("{} to {}", trials[k],
+      const std::string_view noun = k > 0 ? "" : trials[k] == 1 ? " trial" : " trials";
+      steps.push_back(fmt::format("{}{} to {} {}", trials[k], noun, unit,
                                   k < plan.levels.size() ? plan.levels[k] : stopper.max_budget));
     }
     parts.push_back(Join(steps));
   }
-  return Join(parts, "; ");
+  return Join(parts, "; next bracket: ");
 }
 
 }  // namespace
@@ -42,9 +46,8 @@ std::string DescribeStopper(const StudySpec& spec) {
   if (name == "median" || name == "percentile") {
     const double percentile = name == "median" ? 50 : stopper.percentile;
     return fmt::format(
-        "{}: from {} {} and {} complete trials on, stops what is not as good as the best {} % "
-        "were; "
-        "others run {}",
+        "{}: from {} {} on, and once {} trials are complete, stops a trial that is worse than the "
+        "best {} % of complete trials were after the same work; others run {}",
         name, spec.unit, stopper.min_budget, stopper.startup, percentile, end);
   }
   if (name == "patience") {
@@ -54,8 +57,7 @@ std::string DescribeStopper(const StudySpec& spec) {
         spec.unit, stopper.min_budget, stopper.min_delta, stopper.patience, end);
   }
   if (HasBrackets(stopper)) {
-    return fmt::format("{}: in brackets, trials to {}: {}", name, spec.unit,
-                       DescribeBrackets(stopper));
+    return fmt::format("{}: in brackets: {}", name, DescribeBrackets(stopper, spec.unit));
   }
   if (IsPopulation(name)) {
     const Perturbation rule(stopper);

@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// The trials of a study that were made last, in order of ids, for NewlyEnded. The function that
-// takes a Study returns only those that run or have ended.
+// The newest trials of a study (at most 20,000), in order of their ids. NewlyEnded takes them. The
+// function that takes a Study returns only those that run or have ended.
 std::vector<TrialSummary> LatestTrials(const Study& study);
 Result<std::vector<TrialSummary>> LatestTrials(Reader& reader, StudyId study);
 

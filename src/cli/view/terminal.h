@@ -13,8 +13,8 @@ struct Terminal {
   bool colour = false;
 };
 
-// Inspects standard output. It has colours only if it is a terminal, NO_COLOR is not set, and TERM
-// is not "dumb".
+// Inspects standard output. It has colours only if it is a terminal, NO_COLOR is not set (or
+// empty), and TERM is not "dumb".
 Terminal LookAtTerminal();
 
 // Whether the terminal reads text as UTF-8. As in the C library, the first variable of LC_ALL,

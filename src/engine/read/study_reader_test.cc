@@ -198,7 +198,7 @@ TEST(StudyReaderTest, ChecksPrograms) {
 TEST(StudyReaderTest, KeysThatSlippedIntoTheSpace) {
   EXPECT_EQ(With("space:\n  lr: {float: [0.1, 1]}\n  objective: {maximize: accuracy}"),
             "study.yaml:3: objective: expected a parameter, found a key of the study; 'objective' "
-            "belongs beside 'space' and not below it: begin both lines alike");
+            "belongs beside 'space' and not below it: indent both lines equally");
 }
 
 TEST(StudyReaderTest, KeysOfOtherToolsKeepTheirValues) {

@@ -86,8 +86,8 @@ void WeightNorm(const Step& step, Inference& inference);
 
 // rules_reduce.cc
 void Reduce(const Step& step, Inference& inference);  // along axes, or along all
-void ReduceWithIndex(const Step& step,
-                     Inference& inference);  // like Reduce(), with the index of what was found
+// Like Reduce(), with a second output for the index, as for max.
+void ReduceWithIndex(const Step& step, Inference& inference);
 void TopK(const Step& step, Inference& inference);
 void CosineSimilarity(const Step& step, Inference& inference);
 void Loss(const Step& step, Inference& inference);

@@ -12,8 +12,8 @@ namespace sluice::model {
 // Reads an argument of a node.
 ArgumentValue ReadArgument(CheckedJson& checked, const JsonValue& json, const ValueNames& names);
 
-// Reads an output of a graph: the values that it returns, which were added before. An output that
-// is constant gives one empty value.
+// Reads one entry of a graph's list of outputs, and returns the values it refers to. Their names
+// must already be in `names`. An entry that is constant gives one empty value.
 std::vector<std::optional<ValueId>> ReadResult(CheckedJson& checked, const JsonValue& json,
                                                const ValueNames& names);
 

@@ -19,12 +19,12 @@ struct StridedLayout {
   std::vector<std::int64_t> strides;
 };
 
-// Reads all elements in the order of their indices; the last index changes fastest. If the tensor
-// has more than `most_elements` elements, only evenly spread parts are read: at most
+// Returns all elements in the order of their indices; the last index changes fastest. If the tensor
+// has more than `most_elements` elements, only evenly spread parts are returned: at most
 // `most_elements` elements in all, in the order in which they lie in the source.
 //
-// Whatever the order of the indices, the bytes are read in the order in which they lie, at most one
-// MiB at a time. A small gap between elements is read too, because another read would cost more.
+// The source itself is read from front to back, at most one MiB at a time. A small gap between
+// elements is read too, because another read would cost more.
 // Besides the result, this needs a few MiB of memory.
 Result<std::string> ReadStrided(const ByteSource& source, const StridedLayout& layout,
                                 std::size_t most_elements);

@@ -234,8 +234,9 @@ Status ZipArchive::AddMember(std::string_view& rest, std::uint64_t end) {
         Shown(name), encrypted ? "encrypted" : "compressed"));
   }
   if (packed != member.size) {
-    return Corruption(fmt::format("'{}': its zip directory has two sizes for it, {} and {}",
-                                  Shown(name), member.size, packed));
+    return Corruption(
+        fmt::format("'{}': the archive's zip directory gives two sizes for this member, {} and {}",
+                    Shown(name), member.size, packed));
   }
   if (member.header > end || member.size > end - member.header)
     return Corruption(fmt::format("'{}' lies outside of the file", Shown(name)));

@@ -82,7 +82,7 @@ TEST(ZipArchiveTest, ReadsWhatIsWrittenForLargeFiles) {
   EXPECT_EQ(zip->Read("m/a", 5), "first");
   ExpectBadFile(With(bytes, bytes.find("PK\x06\x06"), 0), ErrorCode::kCorruption,
                 "the end of its zip directory is damaged");
-  // The place of that record lies far outside of the file.
+  // The locator says that the zip64 end record lies far outside of the file.
   ExpectBadFile(With(bytes, bytes.find("PK\x06\x07") + 8, UINT64_MAX), ErrorCode::kCorruption,
                 "truncated");
   // The extra field that holds the sizes is marked as another kind.
@@ -195,7 +195,7 @@ TEST(ZipArchiveTest, RefusesMembersThatLieOutside) {
   ExpectBadFile(With<std::uint64_t>(bytes, entry + 20, 0x0fffffff'0fffffff), ErrorCode::kCorruption,
                 "'m/a' lies outside of the file");
   ExpectBadFile(With<std::uint32_t>(bytes, entry + 20, 4), ErrorCode::kCorruption,
-                "'m/a': its zip directory has two sizes for it, 5 and 4");
+                "'m/a': the archive's zip directory gives two sizes for this member, 5 and 4");
   ExpectBadFile(With<std::uint16_t>(bytes, entry + 28, 0xffff), ErrorCode::kCorruption, "damaged");
 }
 

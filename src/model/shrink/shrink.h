@@ -13,7 +13,9 @@ namespace sluice::model {
 
 struct ShrinkOptions {
   double scale = 8;  // every width is divided by this, as far as possible
-  // No dimension gets narrower than this, unless it was narrower before.
+  // No width gets narrower than this, unless it was narrower before. A width that is a product of
+  // sizes (heads x size of a head) is bounded as a whole. Sizes that the user chose are not
+  // bounded.
   std::int64_t min_width = 8;
   std::map<std::string, std::int64_t> sizes = {};  // of classes by name, chosen by the user
 };
@@ -27,10 +29,11 @@ struct Shrunken {
   std::int64_t SizeOf(const Widths& widths, Dim dim) const;
 };
 
-// Divides the sizes of the classes by the scale and rounds them. In a product of classes only the
-// first class shrinks: the number of heads and not the size of a head, the channels of a group and
-// not the number of groups. The next class shrinks only if the product should still shrink by a
-// ratio of about 2 or more. The shapes of the new graph are inferred again and checked. Fails with
+// Divides the sizes of the classes by the scale and rounds them. The classes of a product shrink
+// one at a time, in the order of Widths::products(). So the number of heads shrinks before the size
+// of a head, and the channels of a group before the number of groups. If the first class cannot
+// shrink far enough, and the product is still too large by a factor of about 2 or more, the next
+// class shrinks too. The shapes of the new graph are inferred again and checked. Fails with
 // failed_precondition if the network has no widths, and with invalid_argument if an option does not
 // fit the network.
 Result<Shrunken> Shrink(const Graph& graph, const Widths& widths, const ShrinkOptions& options);

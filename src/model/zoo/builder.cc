@@ -213,8 +213,8 @@ ValueId Builder::Conv2d(std::string_view name, ValueId x, const Convolution& abo
 ValueId Builder::ConvTranspose2d(std::string_view name, ValueId x, const Convolution& about) {
   const Scope scope(*this, name);
   const std::int64_t k = about.kernel;
-  // For each input channel, a pixel of the output is a sum over one in stride * stride of the
-  // kernel's weights.
+  // Each output pixel uses only 1 / (stride * stride) of the kernel's weights, for each input
+  // channel.
   const std::int64_t fan_in =
       std::max<std::int64_t>(about.in * k * k / (about.stride * about.stride), 1);
   const ValueId weight = Weight("weight", {about.in, about.out, k, k}, fan_in);

@@ -107,7 +107,7 @@ class Builder {
   std::string scope_;
 };
 
-// Sizes for View and Sizes: a known size, and the batch of a tensor.
+// Elements of the lists that View() and Sizes() take: a fixed size, or the batch size of a tensor.
 IntegerOrValue Known(std::int64_t size);
 IntegerOrValue BatchOf(Builder& builder, ValueId tensor);
 

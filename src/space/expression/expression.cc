@@ -21,7 +21,8 @@ double Remainder(double a, double b) {
   return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
 }
 
-// Not floor(a / b), because rounding may carry the quotient past a whole number: 1 // 0.1 is 9.
+// Not floor(a / b): a / b may be rounded up to a whole number. 1 // 0.1 must be 9, as in Python,
+// but floor(1 / 0.1) is 10.
 double FloorDivide(double a, double b) {
   const double quotient = (a - Remainder(a, b)) / b;
   return std::floor(quotient + 0.5);

@@ -64,7 +64,8 @@ class Expression {
 
   // The result at a point. Every parameter that the expression mentions must be active there.
   // Undefined if an intermediate number is not finite (a division by zero, the log of a negative
-  // number), unless `and` or `or` was decided before.
+  // number). Operands that `and`, `or` and a chain of comparisons skip are not computed, so they do
+  // not count.
   Truth Evaluate(std::span<const double> point) const;
 
   // Whether both expressions have the same code. Blanks and superfluous parentheses make no

@@ -87,7 +87,8 @@ class Lexer {
     double value = 0;
     const auto [rest, error] = std::from_chars(text_.data() + at_, last, value);
     const std::size_t end = static_cast<std::size_t>(rest - text_.data());
-    std::size_t whole = end;  // the end with the letters, digits and dots that follow directly
+    // The end, counting also the letters, digits and dots directly behind the number.
+    std::size_t whole = end;
     while (whole < text_.size() &&
            (IsLetter(text_[whole]) || IsDigit(text_[whole]) || text_[whole] == '.'))
       ++whole;

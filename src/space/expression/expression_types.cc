@@ -210,9 +210,10 @@ std::unexpected<Error> ExpressionParser::UnknownName(const Token& token) const {
   const std::string others =
       shown == 2
           ? ""
-          : fmt::format("; there are {}{}, and what trials report is not known before they run",
-                        Join(std::span(known).subspan(2, shown - 2)),
-                        shown < known.size() ? ", ..." : "");
+          : fmt::format(
+                "; parameters: {}{} (values that trials report cannot be used, since they "
+                "are not known before the trials run)",
+                Join(std::span(known).subspan(2, shown - 2)), shown < known.size() ? ", ..." : "");
   return At(token.begin, found + (nearest.empty() ? others : nearest));
 }
 
