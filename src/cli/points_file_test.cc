@@ -54,8 +54,8 @@ TEST(PointsFileTest, PointsThatTakeTooLongToFillInAreSaidOnce) {
   const auto bad = ParsePoints(many, "p.jsonl", space);
   ASSERT_FALSE(bad);
   EXPECT_THAT(bad.error().message,
-              ::testing::MatchesRegex("p.jsonl:[0-9]+: expected points that are easily filled "
-                                      "in[^\n]*\nand maybe more: the rest was not looked at"));
+              ::testing::MatchesRegex("p.jsonl:[0-9]+: the missing values took too many draws"
+                                      "[^\n]*\nand maybe more: the rest was not looked at"));
 }
 
 TEST(PointsFileTest, CsvMeansWhatACommandLineMeans) {
