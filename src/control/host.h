@@ -46,8 +46,8 @@ struct Workforce::Host {
   // Launches that the worker carries although they were given up. Until it is told to drop them, it
   // is given no other launch.
   std::set<wire::LaunchRef> to_drop;
-  int owed = 0;                 // acknowledgements that wait for a commit
-  Time heard{};                 // last sign of life, if it speaks
+  int owed = 0;  // acknowledgements that wait for a commit
+  Time heard{};  // last sign of life, if it speaks
   bool expired = false;
   Site::TimerId exit_timer = 0;  // fires when the host is to be ended by force; 0: none
 

@@ -44,7 +44,7 @@ class Capture {
   bool in_result_ = false;  // below the cap: the line that has begun may be a result
   bool finishing_ = false;  // beyond the cap: in a possible result that began below the cap
   bool skipping_ = false;   // beyond the cap: in a line that is dropped
-  std::string line_;  // beyond the cap: a result line that has not ended yet
+  std::string line_;        // beyond the cap: a result line that has not ended yet
 };
 
 }  // namespace sluice

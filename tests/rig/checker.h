@@ -87,7 +87,7 @@ class Checker {
     bool leaving = false;
     std::uint32_t failures = 0;  // since the last retry by hand, as the checker counts
     std::uint32_t charged = 0;   // failures as the engine counts
-    int lost_bundles = 0;  // bundles that died under it since one of its launches ended well
+    int lost_bundles = 0;        // bundles that died under it since one of its launches ended well
   };
   std::vector<Seen> seen_;
   std::vector<TrialId> open_;  // trials that may still change; the others change only by a retry

@@ -35,9 +35,8 @@ Result<Text> ReadText(const ZooOptions& options) {
                   .width = options.Number("width"),
                   .heads = options.Number("heads")};
   if (text.width % text.heads != 0) {
-    return InvalidArgument(
-        fmt::format("expected a width that is a multiple of heads, found {} and {}", text.width,
-                    text.heads));
+    return InvalidArgument(fmt::format(
+        "expected a width that is a multiple of heads, found {} and {}", text.width, text.heads));
   }
   return text;
 }
