@@ -54,7 +54,7 @@ class Checker {
   // worker lies.
   void SetOwnEnd(Work work) { own_end_ = work; }
   // Tells the checker that some processes train trials of several shapes at once, and others do
-  // not. The engine goes by the last one that it heard of.
+  // not. The engine may have mixed a bundle before it heard of one that does not.
   void AllowMixedBundles() { allows_mixed_ = true; }
 
   std::uint64_t events() const { return events_; }

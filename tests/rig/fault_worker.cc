@@ -135,8 +135,10 @@ void FaultWorker::Step() {
     trained.push_back(at);
   }
   if (trained.empty()) return;
+  const std::uint64_t image = image_;
   if (Misbehave(trained[IsBundle() ? more_.Below(trained.size()) : 0])) {
-    if (IsBundle() && alive_ && !hung_) PlanStep();  // the other trials go on
+    // The other trials go on, unless a new process has taken their place.
+    if (IsBundle() && alive_ && !hung_ && image_ == image) PlanStep();
     return;
   }
   for (const wire::LaunchRef& at : trained) {

@@ -33,6 +33,7 @@ struct ProgramTraits {
   // Each of its processes has message numbers of its own, and can leave messages in the spool.
   bool counts = true;
   bool careless = false;  // saves before its messages are acknowledged or in the spool
+  bool misnames = false;  // some of its processes report other numbers than the objective
   Work every = 1;         // reports at multiples of this work, and at its end
   double save = 0.3;      // the chance of a save at each step
   Work own_end = 30;      // the work at which it ends by itself
@@ -165,7 +166,7 @@ class FaultWorker {
   bool Misbehave(wire::LaunchRef victim);
   bool MisbehaveAsBundle(wire::LaunchRef victim);
   void Shrink();
-  void Replace();
+  void Replace(wire::LaunchRef at);
   void Lie(Task& task);
   void LieOfVersion(wire::LaunchRef at);
   void PrintNonsense(const Task& task);

@@ -32,9 +32,9 @@ bool FaultWorker::Misbehave(wire::LaunchRef victim) {
   if (random_.Chance(faults.slow)) slowness_ = 10;
   if (IsBundle() && MisbehaveAsBundle(victim)) return true;
   // A new process knows only the launch that the process was started for.
-  const bool can_replace = !IsBundle() && WorkerName(victim) == name_;
+  const bool can_replace = WorkerName(victim) == name_;
   if (traits_.reuse ? can_replace && odd_.Chance(faults.exec) : more_.Chance(faults.exec)) {
-    Replace();
+    Replace(victim);
     return true;
   }
   if (random_.Chance(faults.lie)) {
@@ -73,12 +73,13 @@ void FaultWorker::Shrink() {
 
 // Replaces the process by a new one of the same program. The new process knows only what the files
 // say. What the old process sent before still arrives.
-void FaultWorker::Replace() {
+void FaultWorker::Replace(wire::LaunchRef at) {
   world_.Disconnect(*this);
   connected_ = false;
   alone_since_ = world_.timeline().now();
   ++image_;
-  const auto [at, target] = std::pair(tasks_.begin()->first, tasks_.begin()->second.first_target);
+  const std::optional<Work> target = Find(at)->first_target;
+  tasks_.clear();
   Begin(at, target);
   After(traits_.startup, &FaultWorker::Boot);
 }
@@ -155,7 +156,7 @@ void FaultWorker::Lie(Task& task) {
     case 6: return SayRaw(MakeHello());
     case 7: return Say(task, wire::Saved{{}, 0, task.work + 100, 1});
     case 8:
-      if (odd_.Chance(0.3)) return LieOfVersion(at);
+      if (odd_.Chance(0.5)) return LieOfVersion(at);
       return SayRaw(wire::Ready{});  // although it has a trial
     case 9:
       return Say(

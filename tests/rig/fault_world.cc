@@ -81,7 +81,8 @@ FaultWorld::FaultWorld(const Options& options)
     if (created_.spec.demand.fused_most > 7)
       ground.program.capacity = created_.spec.demand.fused_most;
   }
-  truthful_ = ground.faults.lie == 0 && ground.faults.misnames == 0;
+  ground.program.misnames = ground.faults.misnames > 0;
+  truthful_ = ground.faults.lie == 0 && !ground.program.misnames;
   if (ground.faults.unlike > 0) checker_.AllowMixedBundles();
   if (truthful_) checker_.SetOwnEnd(ground.program.own_end);
   ground_ = std::make_unique<FaultGround>(std::move(ground));
