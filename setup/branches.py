@@ -1,10 +1,13 @@
 """Counts which branches of engine, ledger, wire and control the fault simulation takes. Fails if a
 branch is taken by no seed and is not excused.
 
-    python setup/branches.py SLUICE_FAULTS [--seed FIRST] [--seeds N] [--jobs N] [--page FILE]
+    python setup/branches.py SLUICE_FAULTS [--seed FIRST] [--seeds N] [--events N] [--jobs N]
+                             [--page FILE]
 
-SLUICE_FAULTS is the program sluice-faults of a build with coverage (cmake --preset coverage). Each
-seed runs in a process of its own, so that it is known which seeds take a branch. A branch is one
+SLUICE_FAULTS is the program sluice-faults of a build with coverage (cmake --preset coverage). Two
+kinds of worlds are counted, with the same seeds: worlds of all kinds, and worlds in which every
+study has a program that trains several trials at once (--bundles). Each world runs in a process of
+its own, so that it is known which seeds take a branch. A branch is one
 side of a condition, a case of a switch, an exception handler, or the call of a function. A branch
 inside a macro counts at the line that uses the macro.
 tests/sim/unreached.txt lists the branches that no seed needs to take, with reasons: the excuses.
@@ -26,6 +29,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = ("engine", "ledger", "wire", "control")
 EXCUSES = ROOT / "tests" / "sim" / "unreached.txt"
+KINDS = {"": (), " with bundles": ("--bundles",)}  # of worlds, with the flags that make them
 RAREST = 40
 CODE, EXPANSION = 0, 1  # kinds of regions: the numbers that llvm-cov uses
 
@@ -126,6 +130,28 @@ def short_name(demangled):
     return words[-1] if words else demangled
 
 
+def demangle(names):
+    """The names as in the source, as far as llvm-cxxfilt reads them."""
+    # It cannot read the names that Clang gives to lambdas.
+    mangled = [re.sub(r"\d\$_\d+", "6lambda", name) for name in names]
+    read = subprocess.run(["llvm-cxxfilt-19"], input="\n".join(mangled), check=True, text=True,
+                          stdout=subprocess.PIPE).stdout.splitlines()
+    return [enclosing(name) + "::lambda" if name.startswith("_ZZ") else name for name in read]
+
+
+def enclosing(mangled):
+    """The function that a generic lambda is in, whose name llvm-cxxfilt cannot read either.
+
+    For example: sluice::Workforce::Renumber for _ZZN6sluice9Workforce8RenumberERNS0_4HostE...
+    """
+    rest, parts = re.sub(r"^_ZZNK?", "", mangled), []
+    while (digits := re.match(r"\d+", rest)):
+        end = digits.end() + int(digits[0])
+        parts.append(rest[digits.end():end])
+        rest = rest[end:]
+    return "::".join(part for part in parts if not part.startswith("_GLOBAL__N"))
+
+
 @functools.cache
 def own_file(name):
     """The path of a source whose branches count, or None for any other file."""
@@ -140,12 +166,8 @@ class Map:
     """For each counter in the program's profiles, the place in the sources."""
 
     def __init__(self, functions):
-        mangled = "\n".join(function["name"].rsplit(";", 1)[-1].rsplit(":", 1)[-1]
-                            for function in functions)
-        # llvm-cxxfilt cannot demangle the names that Clang gives to lambdas.
-        mangled = re.sub(r"\d\$_\d+", "6lambda", mangled)
-        names = subprocess.run(["llvm-cxxfilt-19"], input=mangled, check=True, text=True,
-                               stdout=subprocess.PIPE).stdout.splitlines()
+        names = demangle(function["name"].rsplit(";", 1)[-1].rsplit(":", 1)[-1]
+                         for function in functions)
         self.functions = []  # which, its call, its branches' sides, its handlers
         for which, (function, name) in enumerate(zip(functions, names, strict=True)):
             file = own_file(function["filenames"][0])
@@ -211,14 +233,24 @@ class Map:
         return counts
 
 
-def run_seed(program, seed, folder):
-    """Runs one seed, and returns the functions in its profile."""
-    raw, merged = folder / f"{seed}.profraw", folder / f"{seed}.profdata"
+@dataclasses.dataclass(frozen=True)
+class World:
+    seed: int
+    kind: str  # of KINDS
+
+    def __str__(self):
+        return f"{self.seed}{self.kind}"
+
+
+def run_world(program, world, events, folder):
+    """Runs one world, and returns the functions in its profile."""
+    raw, merged = (folder / f"{world}.{ending}" for ending in ("profraw", "profdata"))
     # The profile counts only one side of a condition. It gets the other side by subtracting that
     # from the visits of the condition. If a controller dies inside a call, an exception leaves the
     # condition before it is decided, and the subtraction would count a side that was not taken. So
     # controllers do not die inside calls here (--no-unwinding).
-    run = subprocess.run([program, "--seed", str(seed), "--seeds", "1", "--no-unwinding"],
+    run = subprocess.run([program, "--seed", str(world.seed), "--seeds", "1", "--events",
+                          str(events), "--no-unwinding", *KINDS[world.kind]],
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                          env={"LLVM_PROFILE_FILE": str(raw)})
     if run.returncode != 0:
@@ -232,20 +264,21 @@ def run_seed(program, seed, folder):
     return json.loads(exported)["data"][0]["functions"]
 
 
-def count_seeds(program, seeds, jobs):
-    """For each branch: the seeds that took it, in order, and how often they took it in all."""
+def count_worlds(program, worlds, events, jobs):
+    """For each branch: the worlds that took it, in order, and how often they took it in all."""
     takers, times, where = collections.defaultdict(list), collections.Counter(), None
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        runs = (pool.submit(run_seed, program, seed, pathlib.Path(folder)) for seed in seeds)
+        runs = (pool.submit(run_world, program, world, events, pathlib.Path(folder))
+                for world in worlds)
         waiting = collections.deque()
-        for seed in seeds:
+        for world in worlds:
             while len(waiting) < 2 * jobs and (run := next(runs, None)):
                 waiting.append(run)
             functions = waiting.popleft().result()
             where = where or Map(functions)
             for branch, count in where.count(functions).items():
-                takers[branch] += [seed] if count else []
+                takers[branch] += [world] if count else []
                 times[branch] += count
     return takers, times
 
@@ -258,20 +291,21 @@ def own_sources():
 
 def write_page(path, options, takers, times, excused):
     per_file = collections.defaultdict(lambda: [0, 0, 0])
-    for branch, seeds in takers.items():
+    for branch, worlds in takers.items():
         row = per_file[branch.file]
         row[0] += 1
-        row[1] += bool(seeds)
+        row[1] += bool(worlds)
         row[2] += branch in excused
     absent = [file for file in own_sources() if file not in per_file]
     rare = sorted((b for b in takers if takers[b]), key=lambda b: (len(takers[b]), times[b], b))
     lines = [
         "# Branches that the world of faults takes",
         "",
-        f"Seeds {options.seed} to {options.seed + options.seeds - 1} of `sluice-faults "
-        f"--no-unwinding`, each alone in a build that counts; `make branches`, "
+        f"Seeds {options.seed} to {options.seed + options.seeds - 1} of `sluice-faults --events "
+        f"{options.events} --no-unwinding`, each alone in a build that counts, and the same seeds "
+        f"with `--bundles`, so {2 * options.seeds} worlds; `make branches`, "
         f"{datetime.date.today()}. A branch is one side of a "
-        "condition, a case of a switch, a handler, or the call of a function. What no seed takes "
+        "condition, a case of a switch, a handler, or the call of a function. What no world takes "
         "is excused with a reason in `tests/sim/unreached.txt`, or `make branches` fails.",
         "",
         "| file | branches | taken | excused |",
@@ -284,7 +318,7 @@ def write_page(path, options, takers, times, excused):
               "Not part of the program, and excused as a whole: "
               + ", ".join(f"`{file}`" for file in absent) + ".", "",
               f"The {RAREST} rarest of those that are taken:", "",
-              "| seeds | times | first seed | branch |", "|---|---|---|---|"]
+              "| worlds | times | first | branch |", "|---|---|---|---|"]
     for branch in rare[:RAREST]:
         what = branch.what.replace("|", "\\|")
         lines.append(f"| {len(takers[branch])} | {times[branch]} | {takers[branch][0]} | "
@@ -297,15 +331,17 @@ def main():
     parser.add_argument("program")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--seeds", type=int, default=300)
+    parser.add_argument("--events", type=int, default=2000)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--page", type=pathlib.Path)
     options = parser.parse_args()
 
-    seeds = range(options.seed, options.seed + options.seeds)
-    takers, times = count_seeds(options.program, seeds, options.jobs)
+    worlds = [World(seed, kind) for kind in KINDS
+              for seed in range(options.seed, options.seed + options.seeds)]
+    takers, times = count_worlds(options.program, worlds, options.events, options.jobs)
     excuses = read_excuses(EXCUSES)
     files = {branch.file for branch in takers}
-    unreached = sorted(branch for branch, seeds in takers.items() if not seeds)
+    unreached = sorted(branch for branch, takers_of in takers.items() if not takers_of)
     unreached += [Branch(file, 1, 1, "is part of the program", "-") for file in own_sources()
                   if file not in files]
     excused, missed = set(), []
@@ -325,7 +361,7 @@ def main():
     if options.page:
         write_page(options.page, options, takers, times, excused)
     taken = sum(map(bool, takers.values()))
-    print(f"{len(takers)} branches: {taken} taken by {options.seeds} seeds, "
+    print(f"{len(takers)} branches: {taken} taken by {len(worlds)} worlds, "
           f"{len(excused)} excused, {len(missed)} missed; {len(idle)} excuses not needed")
     return 1 if missed else 0
 

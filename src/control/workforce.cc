@@ -247,10 +247,8 @@ void Workforce::CarryOut(const StopLaunch& command) {
       Tell(*host, wire::Stop{at, "complete"});
       // The launch was told to stop before, and still runs: its program does not speak the
       // protocol, or ignores the request.
-      if (member.told_complete && !hears) return ForceOut(*host, at);
-      if (member.told_complete && hears) ForceLater(*host, at);
-      member.told_complete = true;
-      return;
+      if (!std::exchange(member.told_complete, true)) return;
+      return hears ? ForceLater(*host, at) : ForceOut(*host, at);
     case StopReason::kYield: return Tell(*host, wire::Pause{at});
     case StopReason::kPaused:
     case StopReason::kDrain: Tell(*host, wire::Pause{at}); break;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "base/check.h"
 #include "engine/legal_change.h"
@@ -47,6 +48,7 @@ void Checker::Applied(const Engine& engine, const Event& event) {
   time_ = event.time;
   if (!std::holds_alternative<Woken>(event.body)) ++progress_;
   const Study& study = *engine.studies().front();
+  most_retries_ = std::max(most_retries_, study.spec.retries);
   for (std::size_t i = seen_.size(); i < study.trials.size(); ++i) open_.push_back(TrialId(i + 1));
   seen_.resize(study.trials.size());
   if (const auto* retry = std::get_if<RetryAsked>(&event.body); retry != nullptr) {
@@ -98,8 +100,8 @@ void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& ev
   if (trial.target > study.spec.stopper.max_budget)
     Say(fmt::format("trial {} may go beyond the full budget", Number(trial.id)));
   CountFailure(trial, event);
-  CheckOwnEnd(trial, event);
-  if (before.failures > static_cast<std::uint32_t>(study.spec.retries) + 1)
+  CheckOwnEnd(study, trial, event);
+  if (before.failures > static_cast<std::uint32_t>(most_retries_) + 1)
     Say(fmt::format("trial {} failed more often than retries allow", Number(trial.id)));
   const auto* report = std::get_if<Reported>(&event.body);
   if (report != nullptr && report->trial.trial == trial.id) {
@@ -128,15 +130,16 @@ void Checker::CountFailure(const Trial& trial, const Event& event) {
 }
 
 // If a program ended by itself at its own end, its trial is over. The exception is a launch whose
-// target was exactly that work.
-void Checker::CheckOwnEnd(const Trial& trial, const Event& event) {
+// target was exactly that work, or at most that work if the program was told its budget.
+void Checker::CheckOwnEnd(const Study& study, const Trial& trial, const Event& event) {
   const Seen& before = seen_[Number(trial.id) - 1];
   const auto* ended = std::get_if<LaunchEnded>(&event.body);
   if (own_end_ == 0 || ended == nullptr || ended->trial.trial != trial.id) return;
   const bool by_itself = ended->ending == Ending::kDone && ended->launch == before.launch &&
                          before.state == TrialState::kRunning && !before.leaving;
-  if (by_itself && before.launch_work >= own_end_ && before.launch_work != before.launch_target &&
-      !IsOver(trial.state))
+  const bool did_as_told = study.tells_budget ? before.launch_work >= before.launch_target
+                                              : before.launch_work == before.launch_target;
+  if (by_itself && before.launch_work >= own_end_ && !did_as_told && !IsOver(trial.state))
     Say(fmt::format("trial {} came to its own end at {}, and is {}", Number(trial.id),
                     before.launch_work, Name(trial.state)));
 }
@@ -156,7 +159,7 @@ void Checker::CheckStart(const Study& study, const Trial& trial, const Event& ev
            other.launch.grant.bundle == trial.launch.grant.bundle &&
            !HaveOneShape(study.spec, other.point, trial.point);
   });
-  if (mixed && !study.several_shapes)
+  if (mixed && !study.several_shapes && !allows_mixed_)
     Say(fmt::format("trial {} joins a bundle of another shape", Number(trial.id)));
   if (joins && seen.lost_bundles >= 2)
     Say(fmt::format("trial {} was in two bundles that died, and joins another", Number(trial.id)));
@@ -225,7 +228,10 @@ void Checker::CheckBooks(const Engine& engine, const Study& study) {
     Say("the list of running trials is wrong");
   if (static_cast<int>(study.waiting.size()) != study.count(TrialState::kWaiting))
     Say("the list of waiting trials is wrong");
-  if (study.spec.parallelism > 0 && static_cast<int>(study.running.size()) > study.spec.parallelism)
+  // An edited file may allow fewer than run already.
+  const std::size_t ran = std::exchange(running_, study.running.size());
+  if (study.spec.parallelism > 0 && running_ > ran &&
+      running_ > static_cast<std::size_t>(study.spec.parallelism))
     Say("too many trials at once");
   if (study.finished && !study.running.empty()) Say("finished while a trial runs");
 }
@@ -316,6 +322,8 @@ void Checker::Recovered(Ledger& ledger, const Engine& engine, bool in_depth) {
     if (!IsOver(trial.state)) open_.push_back(trial.id);
   }
   time_ = engine.now();
+  most_retries_ = std::max(most_retries_, engine.studies().front()->spec.retries);
+  running_ = engine.studies().front()->running.size();
   CheckRows(ledger.database());
   if (!in_depth) return;
   CheckReports(ledger.database());

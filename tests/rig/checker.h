@@ -53,6 +53,9 @@ class Checker {
   // Tells the checker that the program of every trial ends by itself at this work, and that no
   // worker lies.
   void SetOwnEnd(Work work) { own_end_ = work; }
+  // Tells the checker that some processes train trials of several shapes at once, and others do
+  // not. The engine may have mixed a bundle before it heard of one that does not.
+  void AllowMixedBundles() { allows_mixed_ = true; }
 
   std::uint64_t events() const { return events_; }
   // The number of events other than Woken, which only tells the time.
@@ -65,7 +68,7 @@ class Checker {
   using MessageKey = std::tuple<TrialId, LaunchId, std::uint64_t>;
 
   void CountFailure(const Trial& trial, const Event& event);
-  void CheckOwnEnd(const Trial& trial, const Event& event);
+  void CheckOwnEnd(const Study& study, const Trial& trial, const Event& event);
   void CheckTrial(const Study& study, const Trial& trial, const Event& event);
   void CheckStart(const Study& study, const Trial& trial, const Event& event);
   void CheckStudy(const Study& study);
@@ -76,6 +79,9 @@ class Checker {
 
   std::string problem_;
   std::uint64_t events_ = 0;
+  int most_retries_ = 0;     // that the study's file has ever allowed
+  std::size_t running_ = 0;  // how many trials ran after the last event
+  bool allows_mixed_ = false;
   Work own_end_ = 0;  // 0: not known
   // The state of a trial after the last event.
   struct Seen {

@@ -95,6 +95,7 @@ class FaultGround final : public WorkerWorld {
 
   Timeline& timeline() override { return timeline_; }
   const FaultPlan& faults() const override { return options_.faults; }
+  void SetFault(double FaultPlan::* fault, double chance) { options_.faults.*fault = chance; }
   LaunchFiles& FilesOf(wire::LaunchRef at) override { return launches_[at]; }
   HostFiles& HostFilesOf(const std::string& worker) override { return hosts_[worker]; }
   Checkpoint& CheckpointOf(TrialId trial) override { return checkpoints_[trial]; }

@@ -42,6 +42,13 @@ FaultPlan DrawFaults(Random random) {
   plan.copy = Duration(static_cast<std::int64_t>(1000 * std::pow(10'000.0, random.Uniform())));
   plan.deaf = DrawChance(random, 0.05);
   plan.shrink = DrawChance(random, 0.05);
+  // These change a world a lot, so they exist in fewer worlds.
+  Random rare = random.Fork("rare");
+  if (rare.Chance(0.2)) plan.misnames = 0.05;
+  if (rare.Chance(0.2)) plan.unlike = 0.3;
+  if (rare.Chance(0.2)) plan.breakage = std::chrono::seconds(60);
+  if (rare.Chance(0.3)) plan.edit = 0.3;
+  if (rare.Chance(0.3)) plan.offline = 0.3;
   return plan;
 }
 

@@ -19,7 +19,10 @@ struct FaultPlan {
   double shrink = 0;  // lowers its capacity, and hands some launches back
   // Probabilities for a process that is to be started.
   double spawn_fails = 0;
-  double stillborn = 0;  // ends before it has sent anything
+  double stillborn = 0;    // ends before it has sent anything
+  double not_started = 0;  // its launcher starts, but cannot start the program
+  double misnames = 0;     // reports other numbers than the study's objective
+  double unlike = 0;  // trains trials of several shapes at once, other than the study's processes
   // For a connection: the probability of a break at each line, and the latency of a line.
   double cut = 0;
   Duration latency{1000};  // at most
@@ -37,6 +40,10 @@ struct FaultPlan {
   Duration user{0};      // a user stops, retries, enqueues or interrupts
   Duration stranger{0};  // a process connects and pretends to be a worker
   Duration suspend{0};   // the machine is suspended for a while, so its clock jumps
+  Duration breakage{0};  // for a while no program can be started, or each ends at once
+  // Probabilities at a start of a controller.
+  double edit = 0;     // the study's file was edited
+  double offline = 0;  // a user stopped or retried a trial while no controller ran
 };
 
 // Draws the faults of a world.

@@ -223,7 +223,8 @@ void FaultSite::CheckOrigin(const Trial& trial) {
   if (!trial.IsFork() || Number(trial.launch.id) != 1) {
     // A program that does not report everything may have saved work that it has not reported.
     const ProgramTraits& program = ground_.program();
-    if (!program.careless && program.every == 1) checker_.Begins(trial, begins);
+    if (!program.careless && !program.misnames && program.every == 1)
+      checker_.Begins(trial, begins);
     return;
   }
   if (begins == trial.forked_at) return;

@@ -17,30 +17,45 @@ std::string DrawStudy(Random drawn, bool bundles) {
   const auto& stoppers = StopperNames();
   // Any sampler. Random search is frequent, because it takes almost no time.
   const std::string sampler = drawn.Chance(0.5) ? "random" : samplers[drawn.Below(samplers.size())];
-  const std::string& stopper = stoppers[drawn.Below(stoppers.size())];
+  const std::string& drawn_stopper = stoppers[drawn.Below(stoppers.size())];
+  // Before a deadline, confluence gives up trials that no stopper judges.
+  const bool races = !bundles && drawn.Fork("race").Chance(0.04);
+  const std::string stopper = races ? "none" : drawn_stopper;
   const bool maximizes = drawn.Chance(0.3);
   const bool last = drawn.Fork("of").Chance(0.25);  // a fork leaves the other draws as they were
-  std::string text = fmt::format("program: train {{args}}\nobjective: {{{}: loss{}}}\n",
+  Random more = drawn.Fork("more");
+  const std::uint64_t tells_budget = more.Below(12);
+  std::string text = fmt::format("program: train {{args}}{}\nobjective: {{{}: loss{}}}\n",
+                                 tells_budget == 0 ? " --epochs {budget}" : "",
                                  maximizes ? "maximize" : "minimize", last ? ", of: last" : "");
+  if (tells_budget == 1) text += "environment: {EPOCHS: '{budget}'}\n";
+  if (more.Chance(0.1)) text += fmt::format("max_failures: {}\n", 1 + more.Below(6));
   text += fmt::format("trials: {}\nsampler: {}\n",
                       bundles ? 6 + drawn.Below(20) : 30 + drawn.Below(100), sampler);
+  // Some spaces have a parameter that is not always active, and texts that need quotes.
+  const bool wordy = sampler != "grid" && more.Chance(0.15);
   std::string options;
   for (const std::string& option : StopperOptions(stopper)) {
     if (option == "min_delta" || drawn.Chance(0.5)) continue;
     if (option == "mutate") {
-      options += ", mutate: [n]";
+      if (!wordy) options += ", mutate: [n]";  // with n, k would change too
       continue;
     }
     const std::uint64_t number = 1 + drawn.Below(option == "percentile" ? 60 : 4);
     options += fmt::format(", {}: {}{}", option, option == "quantile" ? "0." : "", number);
   }
   text += fmt::format("stopper: {{name: {}{}}}\n", stopper, options);
-  text += sampler == "grid"
-              ? fmt::format("space: {{n: {{int: [1, {}]}}, c: {{choice: [a, b, c]}}}}\n",
-                            drawn.Chance(0.5) ? 20 : 400)
-              : "space: {lr: {float: [0.001, 1], log: true}, n: {int: [1, 9]}}\n";
+  if (sampler == "grid") {
+    text += fmt::format("space: {{n: {{int: [1, {}]}}, c: {{choice: [a, b, c]}}}}\n",
+                        drawn.Chance(0.5) ? 20 : 400);
+  } else {
+    text +=
+        fmt::format("space: {{lr: {{float: [0.001, 1], log: true}}, n: {{int: [1, 9]}}{}}}\n",
+                    wordy ? ", m: {choice: [a, 'a b', '']}, k: {int: [1, 2], when: n > 4}" : "");
+  }
   if (drawn.Chance(0.2)) text += "constraints: [n != 2]\n";
-  const bool bounded = NeedsMaxBudget(stopper) || drawn.Chance(stopper == "none" ? 0.5 : 0.9);
+  const bool bounded =
+      NeedsMaxBudget(stopper) || races || drawn.Chance(stopper == "none" ? 0.5 : 0.9);
   if (bounded) {
     const std::uint64_t least = 1 + drawn.Below(3);
     const std::uint64_t eta = 2 + drawn.Below(3);
@@ -58,15 +73,18 @@ std::string DrawStudy(Random drawn, bool bundles) {
   // Two of the larger trials do not fit on one device.
   const int gigabytes = drawn.Chance(0.2) ? 25 : 3;
   Random fusing = drawn.Fork("bundles");
-  const bool fuses = fusing.Chance(0.4) || bundles;
+  const bool fuses = (fusing.Chance(0.4) || bundles) && !races;
   if (fuses) {
     const std::string gpus = fusing.Chance(0.5)   ? ", gpus: 0.5, memory: 3GiB"
                              : fusing.Chance(0.5) ? ", gpus: 1, memory: 3GiB"
                                                   : "";
     text += fmt::format("resources: {{cpus: 0.5{}}}\n", gpus);
-    text += fmt::format("fuse: {{most: {}{}}}\n", 2 + fusing.Below(6),
+    const std::uint64_t most = 2 + fusing.Below(6);
+    text += fmt::format("fuse: {{most: {}{}}}\n", more.Chance(0.1) ? 12 : most,
                         gpus.empty() ? "" : ", memory: 1GiB");
-    if (fusing.Chance(0.3)) text += "shape: [n]\n";
+    if (fusing.Chance(0.3) || wordy) text += wordy ? "shape: [m, k]\n" : "shape: [n]\n";
+  } else if (races) {
+    text += "resources: {cpus: 0.5, gpus: [0.5, 2], memory: 3GiB}\n";
   } else if (drawn.Chance(0.3)) {
     text +=
         drawn.Chance(0.5)
@@ -93,9 +111,10 @@ std::string DrawStudy(Random drawn, bool bundles) {
     policy = policies[drawn.Below(policies.size())];
   }
   if (fuses) policy = fusing.Chance(0.6) ? "hydro" : "confluence";
+  if (races) policy = "confluence";
   if (policy == "hypersack-mip" || (TraitsOf(policy).needs.max_budget && !bounded)) policy = "fifo";
   text += fmt::format("policy: {}\n", policy);
-  if (TraitsOf(policy).needs.deadline || drawn.Chance(0.2)) {
+  if (TraitsOf(policy).needs.deadline || races || drawn.Chance(0.2)) {
     text += drawn.Chance(0.2) ? "deadline: 1970-01-01T00:05:00Z\n"
                               : fmt::format("deadline: {}s\n", 60 + drawn.Below(600));
   }

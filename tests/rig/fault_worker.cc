@@ -26,8 +26,11 @@ FaultWorker::FaultWorker(WorkerWorld& world, std::string name, const ProgramTrai
       grant_(std::move(grant)),
       random_(random),
       more_(random.Fork("more")),
+      odd_(random.Fork("odd")),
       pid_(static_cast<std::int64_t>(1 + random_.Below(1 << 22))),
-      capacity_(traits.capacity) {}
+      capacity_(traits.capacity),
+      several_shapes_(odd_.Chance(world.faults().unlike) != traits.several_shapes),
+      misnames_(odd_.Chance(world.faults().misnames)) {}
 
 void FaultWorker::After(Duration delay, void (FaultWorker::*what)()) {
   world_.timeline().After(delay, [this, what] {
@@ -71,6 +74,8 @@ std::string FaultWorker::Describe() const {
 void FaultWorker::Start(const wire::Assign& assign) {
   lease_ = std::chrono::milliseconds(assign.lease_ms);
   alone_since_ = world_.timeline().now();
+  if (odd_.Chance(world_.faults().not_started))
+    return After(Duration(1000), &FaultWorker::FailToStart);
   Begin(assign.at, assign.target);
   After(traits_.startup, &FaultWorker::Boot);
 }
@@ -130,8 +135,10 @@ void FaultWorker::Step() {
     trained.push_back(at);
   }
   if (trained.empty()) return;
+  const std::uint64_t image = image_;
   if (Misbehave(trained[IsBundle() ? more_.Below(trained.size()) : 0])) {
-    if (IsBundle() && alive_ && !hung_) PlanStep();  // the other trials go on
+    // The other trials go on, unless a new process has taken their place.
+    if (IsBundle() && alive_ && !hung_ && image_ == image) PlanStep();
     return;
   }
   for (const wire::LaunchRef& at : trained) {
@@ -158,10 +165,17 @@ void FaultWorker::Measure(wire::LaunchRef at, int trials) {
 
 void FaultWorker::Train(Task& task) {
   ++task.work;
-  if (task.work % traits_.every == 0 || IsAtEnd(task))
-    Report(task, task.work, {{"loss", world_.ValueAt(task.at.trial, task.work)}});
+  if (task.work % traits_.every == 0 || IsAtEnd(task)) Report(task, task.work, ValuesOf(task));
   if (random_.Chance(traits_.save)) Save(task);
   if (IsAtEnd(task)) Leave(task, Left::kDone);
+}
+
+wire::Values FaultWorker::ValuesOf(const Task& task) const {
+  const double value = world_.ValueAt(task.at.trial, task.work);
+  if (!misnames_) return {{"loss", value}};
+  wire::Values values;
+  for (int i = 0; i < 12; ++i) values.emplace_back(fmt::format("part{}", i), value);
+  return values;
 }
 
 void FaultWorker::Save(Task& task) {
@@ -253,7 +267,7 @@ void FaultWorker::Connect() {
   After(kLookAgain, &FaultWorker::Connect);
 }
 
-wire::Hello FaultWorker::MakeHello() const {
+wire::Hello FaultWorker::MakeHello() {
   wire::Hello hello;
   hello.worker = name_;
   hello.pid = pid_;
@@ -263,7 +277,12 @@ wire::Hello FaultWorker::MakeHello() const {
   if (IsBundle()) {
     hello.version = 2;
     hello.capacity = capacity_;
-    hello.several_shapes = traits_.several_shapes;
+    hello.several_shapes = several_shapes_;
+    // It may claim a launch that another process carries.
+    const wire::LaunchRef others{TrialId(1 + static_cast<std::uint32_t>(odd_.Below(30))),
+                                 LaunchId(1)};
+    if (odd_.Chance(world_.faults().lie) && !tasks_.contains(others))
+      hello.launches.push_back(others);
   }
   for (const auto& [at, task] : tasks_) {
     const bool ended = IsBundle() && task.left != Left::kNot;

@@ -33,6 +33,7 @@ struct ProgramTraits {
   // Each of its processes has message numbers of its own, and can leave messages in the spool.
   bool counts = true;
   bool careless = false;  // saves before its messages are acknowledged or in the spool
+  bool misnames = false;  // some of its processes report other numbers than the objective
   Work every = 1;         // reports at multiples of this work, and at its end
   double save = 0.3;      // the chance of a save at each step
   Work own_end = 30;      // the work at which it ends by itself
@@ -154,17 +155,20 @@ class FaultWorker {
   Task* Find(wire::LaunchRef at);
   void Begin(wire::LaunchRef at, std::optional<Work> target);
   void Boot();
+  void FailToStart() { Exit(LaunchEnd::Kind::kNotStarted, "cannot start 'train'"); }
   bool IsAtEnd(const Task& task) const;
   bool CanTrain(const Task& task) const { return task.left == Left::kNot && !Awaits(task); }
   void PlanStep();
   void Step();
   void Measure(wire::LaunchRef at, int trials);
   void Train(Task& task);
+  wire::Values ValuesOf(const Task& task) const;
   bool Misbehave(wire::LaunchRef victim);
   bool MisbehaveAsBundle(wire::LaunchRef victim);
   void Shrink();
-  void Replace();
+  void Replace(wire::LaunchRef at);
   void Lie(Task& task);
+  void LieOfVersion(wire::LaunchRef at);
   void PrintNonsense(const Task& task);
   std::string LastWords();
   void Save(Task& task);
@@ -183,7 +187,7 @@ class FaultWorker {
   void FinishLeaving(wire::LaunchRef at);
   void LeaveIdle();
   void Connect();
-  wire::Hello MakeHello() const;
+  wire::Hello MakeHello();
   void Greet();
   void Beat();
   void GoAlone();
@@ -198,7 +202,9 @@ class FaultWorker {
   ProgramTraits traits_;
   Grant grant_;
   Random random_;
-  Random more_;  // a separate stream, whose draws do not change those of random_
+  // Separate streams, whose draws do not change those of random_.
+  Random more_;
+  Random odd_;
   std::int64_t pid_;
   std::uint64_t image_ = 1;
   bool alive_ = true;
@@ -213,6 +219,8 @@ class FaultWorker {
   Time alone_since_{};
   Time connected_since_{};
   int capacity_ = 1;
+  bool several_shapes_ = false;
+  bool misnames_ = false;  // it reports other numbers than the objective
   bool shrank_ = false;
   std::map<wire::LaunchRef, Task> tasks_;  // at most one unless it is a bundle
 };

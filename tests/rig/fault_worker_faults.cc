@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include "control/assignment.h"
 #include "rig/fault_worker.h"
 
 namespace sluice {
@@ -30,8 +31,10 @@ bool FaultWorker::Misbehave(wire::LaunchRef victim) {
   }
   if (random_.Chance(faults.slow)) slowness_ = 10;
   if (IsBundle() && MisbehaveAsBundle(victim)) return true;
-  if (!traits_.reuse && more_.Chance(faults.exec)) {
-    Replace();
+  // A new process knows only the launch that the process was started for.
+  const bool can_replace = WorkerName(victim) == name_;
+  if (traits_.reuse ? can_replace && odd_.Chance(faults.exec) : more_.Chance(faults.exec)) {
+    Replace(victim);
     return true;
   }
   if (random_.Chance(faults.lie)) {
@@ -70,12 +73,13 @@ void FaultWorker::Shrink() {
 
 // Replaces the process by a new one of the same program. The new process knows only what the files
 // say. What the old process sent before still arrives.
-void FaultWorker::Replace() {
+void FaultWorker::Replace(wire::LaunchRef at) {
   world_.Disconnect(*this);
   connected_ = false;
   alone_since_ = world_.timeline().now();
   ++image_;
-  const auto [at, target] = std::pair(tasks_.begin()->first, tasks_.begin()->second.first_target);
+  const std::optional<Work> target = Find(at)->first_target;
+  tasks_.clear();
   Begin(at, target);
   After(traits_.startup, &FaultWorker::Boot);
 }
@@ -114,12 +118,26 @@ void FaultWorker::PrintNonsense(const Task& task) {
   world_.Printed(*this);
 }
 
+// Sends a message that only workers of version 2 may send.
+void FaultWorker::LieOfVersion(wire::LaunchRef at) {
+  if (IsBundle()) return;
+  switch (odd_.Below(3)) {
+    case 0: return SayRaw(wire::Capacity{2});
+    case 1: return SayRaw(wire::Released{at, 1});
+    default: return SayRaw(wire::Profile{.at = at, .seq = 1});
+  }
+}
+
 void FaultWorker::Lie(Task& task) {
   const wire::LaunchRef at = task.at;
   const std::uint64_t next = task.outbox.last() + 1;
   switch (random_.Below(12)) {
     case 0: return world_.Send(*this, "{\"type\": \"report\", ");
-    case 1:  // sends the last message twice
+    case 1:  // sends the last message twice, or one that is numbered for another process
+      if (odd_.Chance(0.3)) {
+        const std::uint64_t seq = odd_.Chance(0.5) ? 1 : next + wire::kConversation + 1;
+        return SayRaw(wire::Report{at, seq, task.work + 1, {{"loss", 0.0}}});
+      }
       if (!task.outbox.unacknowledged().empty())
         world_.Send(*this, task.outbox.unacknowledged().back());
       return;
@@ -137,8 +155,13 @@ void FaultWorker::Lie(Task& task) {
                         : wire::Values{{"loss", std::numeric_limits<double>::quiet_NaN()}});
     case 6: return SayRaw(MakeHello());
     case 7: return Say(task, wire::Saved{{}, 0, task.work + 100, 1});
-    case 8: return SayRaw(wire::Ready{});  // although it has a trial
-    case 9: return Say(task, wire::Attributes{{}, 0, "{\"host\": \"a\", \"tries\": 3}"});
+    case 8:
+      if (odd_.Chance(0.5)) return LieOfVersion(at);
+      return SayRaw(wire::Ready{});  // although it has a trial
+    case 9:
+      return Say(
+          task, wire::Attributes{
+                    {}, 0, odd_.Chance(0.3) ? R"({"parent": 7})" : R"({"host": "a", "tries": 3})"});
     case 10:
       ++task.work;
       return Report(task, task.work,

@@ -17,8 +17,6 @@
 namespace sluice {
 namespace {
 
-constexpr StudyId kStudy{1};
-constexpr const char* kStore = "/sim.db";
 constexpr int kPageBytes = 1024;  // small, since a commit takes time for each page that it touches
 // The longest time that a healed world may take to end its study, and the longest silence between
 // two events. A worker that hangs or is slow may delay the study until its time-outs, not for ever.
@@ -80,8 +78,12 @@ FaultWorld::FaultWorld(const Options& options)
     ground.program.reuse = true;
     ground.program.capacity = static_cast<int>(2 + programs.Below(4));
     ground.program.several_shapes = programs.Chance(0.5);
+    if (created_.spec.demand.fused_most > 7)
+      ground.program.capacity = created_.spec.demand.fused_most;
   }
-  truthful_ = ground.faults.lie == 0;
+  ground.program.misnames = ground.faults.misnames > 0;
+  truthful_ = ground.faults.lie == 0 && !ground.program.misnames;
+  if (ground.faults.unlike > 0) checker_.AllowMixedBundles();
   if (truthful_) checker_.SetOwnEnd(ground.program.own_end);
   ground_ = std::make_unique<FaultGround>(std::move(ground));
   sync_ = Duration(static_cast<std::int64_t>(20'000 * std::pow(100.0, drawn.Uniform())));
@@ -123,12 +125,16 @@ Status FaultWorld::CreateStudy() {
       known.trials.push_back({.point = point, .work = 9, .value = 1});
     batch.events.emplace_back(EventSeq{2}, Event{Time{}, std::move(known)});
   }
-  if (Random drawn = random_.Fork("measured");
-      created_.spec.demand.fused_most > 1 && drawn.Chance(0.3)) {
-    const Measurement measured{
-        .situation = {.shape = created_.spec.name, .kind = "A100", .fused = 2},
-        .bytes = static_cast<std::int64_t>(1 + drawn.Below(40)) << 30,
-        .work_per_second = 0.01 + drawn.Uniform()};
+  const bool fuses = created_.spec.demand.fused_most > 1;
+  if (Random drawn = random_.Fork("measured"); drawn.Chance(fuses ? 0.3 : 0.1)) {
+    const bool too_many = drawn.Fork("too many").Chance(0.2);  // more trials than the study fuses
+    const Measurement measured{.situation = {.shape = created_.spec.name,
+                                             .kind = "A100",
+                                             .fused = too_many ? 20
+                                                      : fuses  ? 2
+                                                               : 1},
+                               .bytes = static_cast<std::int64_t>(1 + drawn.Below(40)) << 30,
+                               .work_per_second = 0.01 + drawn.Uniform()};
     batch.events.emplace_back(
         EventSeq{batch.events.size() + 1},
         Event{Time{}, MeasurementsGiven{kStudy, "study 'before'", {measured}}});
@@ -210,6 +216,7 @@ void FaultWorld::Step() {
 void FaultWorld::Start() {
   starting_ = false;
   if (life_ != nullptr || finished_) return;
+  InterfereOffline();
   if (random_.Chance(0.3) && ground_->faults().clock_jump.count() > 0) {
     See("clock jumped");
     clock_offset_ = Duration(static_cast<std::int64_t>(random_.Below(2'000'000'000'000))) -
@@ -229,8 +236,13 @@ void FaultWorld::Start() {
     See("exhausted");
     first.emplace_back(PointsEnqueued{kStudy, DrawPoints(20)});
   }
-  first.emplace_back(
-      StudyResumed{kStudy, std::exchange(more_trials_, {}), std::exchange(new_deadline_, {})});
+  StudyResumed resumed{kStudy, std::exchange(more_trials_, {}), std::exchange(new_deadline_, {})};
+  if (Random edits = random_.Fork("edits").Fork(checker_.events());
+      edits.Chance(ground_->faults().edit)) {
+    See("edited");
+    resumed.change = DrawChange(edits);
+  }
+  first.emplace_back(std::move(resumed));
   if (const Status opened = Open(*life_, std::move(first)); !opened) {
     See("did not start");
     // Full and failing disks recover after a while.

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/time.h"
 #include "control/controller.h"
+#include "engine/read/study_change.h"
 #include "rig/checker.h"
 #include "rig/fault_ground.h"
 #include "rig/fault_site.h"
@@ -43,6 +44,9 @@ class FaultWorld {
   Outcome Run();
 
  private:
+  static constexpr StudyId kStudy{1};
+  static constexpr const char* kStore = "/sim.db";
+
   struct Life;  // of a controller
 
   std::string DescribeState() const;
@@ -71,6 +75,11 @@ class FaultWorld {
   void LoseNode();
   void NodesSeen();
   void Interfere();
+  void InterfereWithLeaving(Random drawn);
+  void InterfereOffline();
+  Status WriteDown(Random drawn, Batch& batch);
+  StudyChange DrawChange(Random drawn) const;
+  void BreakProgram();
   void Interrupt();
   TrialId AnyTrial();
   std::string AnyPoint();
@@ -88,7 +97,7 @@ class FaultWorld {
   std::unique_ptr<Life> life_;
   Duration clock_offset_{0};
   Duration sync_{0};                  // the longest that a commit waits before it is written
-  bool truthful_ = true;              // no worker lies
+  bool truthful_ = true;              // every worker reports what is true, and its objective
   std::uint64_t reads_to_start_ = 0;  // how many reads the last controller needed to start
   bool healed_ = false;
   bool starting_ = false;

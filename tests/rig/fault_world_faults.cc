@@ -1,4 +1,4 @@
-// The faults of a world, their times, and what its users do.
+// The faults of a world, and their times.
 
 #include <cmath>
 
@@ -40,6 +40,9 @@ void FaultWorld::PlanFaults() {
   Plan(&FaultPlan::user, &FaultWorld::Interfere);
   Plan(&FaultPlan::stranger, &FaultWorld::Knock);
   Plan(&FaultPlan::suspend, &FaultWorld::Suspend);
+  Plan(&FaultPlan::breakage, &FaultWorld::BreakProgram);
+  const bool is_broken = random_.Fork("broken at first").Chance(0.3);
+  if (is_broken && ground_->faults().breakage.count() > 0) BreakProgram();
 }
 
 void FaultWorld::CrashController() {
@@ -107,72 +110,17 @@ void FaultWorld::NodesSeen() {
   After();
 }
 
-TrialId FaultWorld::AnyTrial() {
-  const auto& trials = life_->controller->study().trials;
-  if (trials.empty() || random_.Chance(0.1)) return TrialId(random_.Chance(0.5) ? 0 : 1'000'000);
-  std::size_t chosen = random_.Below(trials.size());
-  // Users mostly choose trials that got far before they were stopped.
-  for (int looks = 0; looks < 20; ++looks) {
-    const std::size_t other = random_.Below(trials.size());
-    if (trials[other].state == TrialState::kStopped && trials[other].work > trials[chosen].work)
-      chosen = other;
-  }
-  return trials[chosen].id;
-}
-
-// A point of the study's space, a part of a point, or something else.
-std::string FaultWorld::AnyPoint() {
-  switch (random_.Below(8)) {
-    case 0: return R"({"n": 3})";
-    case 1: return R"({"n": 2})";
-    case 2: return R"({"n": 100000})";
-    case 3: return R"({"momentum": 0.9})";
-    default: {
-      std::vector<double> unit(created_.spec.space.size());
-      for (double& coordinate : unit) coordinate = random_.Uniform();
-      return created_.spec.space.Encode(created_.spec.space.FromUnit(unit));
-    }
-  }
-}
-
-// What users do.
-void FaultWorld::Interfere() {
-  if (life_ == nullptr) return;
-  const auto ask = [&](const wire::Ask& question) {
-    ground_->Ask(question, /*waits=*/random_.Chance(0.7), [this](const wire::Answer& answer) {
-      See(answer.ok ? "user served" : "user refused");
-    });
-  };
-  switch (random_.Below(8)) {
-    case 6: return ask({.verb = "stop", .study = "sim", .trial = AnyTrial(), .points = {}});
-    case 0: return ask({.verb = "stop", .study = "sim", .trial = {}, .points = {}});
-    case 1:
-    case 2: return ask({.verb = "retry", .study = "sim", .trial = AnyTrial(), .points = {}});
-    case 3: {
-      std::vector<std::string> points = {AnyPoint()};
-      if (random_.Chance(0.3)) points.push_back(AnyPoint());
-      return ask({.verb = "enqueue", .study = "sim", .trial = {}, .points = std::move(points)});
-    }
-    case 4: return ask({.verb = "stop", .study = "another", .trial = {}, .points = {}});
-    case 5: return ask({.verb = "dance", .study = "sim", .trial = {}, .points = {}});
-    default: return Interrupt();
-  }
-}
-
-void FaultWorld::Interrupt() {
-  Controller& controller = *life_->controller;
-  See("interrupted");
-  if (life_->interrupted) {
-    controller.workforce().KillAll();
-  } else {
-    controller.Happened(DrainAsked{});
-    // A second interrupt comes soon, or not at all.
-    ground_->timeline().After(Around(std::chrono::milliseconds(100)), [this] {
-      if (life_ != nullptr && life_->interrupted && !healed_ && random_.Chance(0.5)) Interrupt();
-    });
-  }
-  life_->interrupted = true;
-  After();
+// For a while no program can be started, or each ends before it has sent anything.
+void FaultWorld::BreakProgram() {
+  See("program broken");
+  double FaultPlan::* const how =
+      OneOf(random_, {&FaultPlan::spawn_fails, &FaultPlan::not_started, &FaultPlan::stillborn});
+  const double before = ground_->faults().*how;
+  if (before == 1) return;
+  ground_->SetFault(how, 1);
+  ground_->timeline().After(Around(std::chrono::seconds(20)), [this, how, before] {
+    if (!healed_) ground_->SetFault(how, before);
+  });
 }
 
 // A process connects that is no worker of this study, or not the worker that it claims to be.
@@ -194,6 +142,19 @@ void FaultWorld::Knock() {
     if (is_child && ground_->program().speaks) parent = worker.name();
   }
   See("stranger");
+  if (Random odd = random_.Fork("odd").Fork(checker_.events()); odd.Chance(0.2)) {
+    hello.version = wire::kVersion;
+    const wire::LaunchRef none{TrialId(1'000'000), LaunchId(1)};
+    switch (odd.Below(5)) {
+      case 0: hello.version = 0; break;
+      case 1: hello.capacity = 0; break;
+      case 2: hello.launches.resize(3, none); break;
+      case 3: hello.launches = {none}; break;
+      default: hello.launches.clear();
+    }
+    return ground_->Knock({hello, wire::Report{none, 1, 1, {{"loss", Checker::kStrangersValue}}}},
+                          parent);
+  }
   switch (random_.Below(9)) {
     case 0: return ground_->Knock({wire::Heartbeat{}}, parent);
     case 1: hello.version = wire::kVersion + 1; break;

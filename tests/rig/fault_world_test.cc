@@ -68,13 +68,13 @@ TEST(FaultWorldSeedsTest, SeedsThatFoundSomethingFindNothingMore) {
 
 // A kind of fault that never occurs tests nothing.
 TEST(FaultWorldSightsTest, EveryKindOfFaultIsSeen) {
-  constexpr std::array<std::string_view, 27> kSights = {
+  constexpr std::array<std::string_view, 30> kSights = {
       "killed",      "died at a step", "power cut",       "did not start",    "gave up",
       "disk full",   "disk error",     "clock jumped",    "node lost",        "node cut off",
       "interrupted", "drained",        "finished",        "user served",      "user refused",
       "stranger",    "suspended",      "node overlooked", "snapshot damaged", "not created",
       "exhausted",   "moved",          "bundle lost",     "hung in a bundle", "released",
-      "turned away", "measured"};
+      "turned away", "measured",       "edited",          "program broken",   "user offline"};
   std::map<std::string, int, std::less<>> sights;
   const auto seen = [&](std::string_view sight) {
     const auto found = sights.find(sight);
