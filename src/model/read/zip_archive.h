@@ -8,8 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/files/byte_source.h"
 #include "base/result.h"
-#include "model/read/byte_source.h"
 
 namespace sluice::model {
 
