@@ -29,8 +29,9 @@ USES = {
     "launcher": [],  # linked statically, alone
     "exec": ["control", "bubble", "launcher"],
     "model": ["base"],
-    "train": ["client", "model", "bubble"],
-    "serve": ["exec", "sim", "model"],
+    "data": ["base"],
+    "train": ["client", "model", "data", "bubble"],
+    "serve": ["exec", "sim", "model", "data"],
     "cli": ["serve"],
     "apps": ["cli", "train"],
     "rig": ["sim"],  # what tests are made of: no room includes it
@@ -39,7 +40,7 @@ USES = {
 # Below exec nothing depends on when or where it runs.
 PURE_ROOMS = [
     "base", "config", "space", "search", "cluster", "policy", "engine", "wire", "ledger",
-    "control", "sim", "rig",
+    "control", "sim", "rig", "data",
 ]
 
 # Who may include a library's header, as patterns of paths. Tests may look at JSON as they like.
