@@ -63,22 +63,27 @@ void Augment(const TensorType& type, const Augmentation& how, const Augmentation
   std::ranges::fill(into, '\0');
   const std::int64_t down = draw.top - how.crop_padding;
   const std::int64_t right = draw.left - how.crop_padding;
-  const auto is_in = [](std::int64_t at, std::size_t size) {
-    return at >= 0 && at < static_cast<std::int64_t>(size);
-  };
+  // The columns that have a pixel of the image, before they are mirrored.
+  const auto signed_width = static_cast<std::int64_t>(width);
+  const std::int64_t first = std::clamp<std::int64_t>(-right, 0, signed_width);
+  const std::int64_t end = std::clamp<std::int64_t>(signed_width - right, first, signed_width);
+  const auto many = static_cast<std::size_t>(end - first);
   for (std::size_t row = 0; row < channels * height; ++row) {
     const std::size_t channel = row / height;
     const std::int64_t source_row = static_cast<std::int64_t>(row % height) + down;
-    if (!is_in(source_row, height)) continue;
+    if (source_row < 0 || source_row >= static_cast<std::int64_t>(height)) continue;
+    const std::size_t from_row = channel * height + static_cast<std::size_t>(source_row);
     const char* source =
-        from.data() + (channel * height + static_cast<std::size_t>(source_row)) * width * element;
-    char* target = into.data() + row * width * element;
-    for (std::size_t column = 0; column < width; ++column) {
-      const std::size_t unflipped = draw.flipped ? width - 1 - column : column;
-      const std::int64_t at = static_cast<std::int64_t>(unflipped) + right;
-      if (is_in(at, width))
-        std::copy_n(source + static_cast<std::size_t>(at) * element, element,
-                    target + column * element);
+        from.data() + (from_row * width + static_cast<std::size_t>(first + right)) * element;
+    const auto place = static_cast<std::size_t>(draw.flipped ? signed_width - end : first);
+    char* target = into.data() + (row * width + place) * element;
+    if (!draw.flipped) {
+      std::copy_n(source, many * element, target);
+    } else if (element == 1) {
+      std::reverse_copy(source, source + many, target);
+    } else {
+      for (std::size_t i = 0; i < many; ++i)
+        std::copy_n(source + (many - 1 - i) * element, element, target + i * element);
     }
   }
 }
@@ -103,17 +108,24 @@ BatchReader::BatchReader(std::shared_ptr<const Examples> examples, Normalisation
 }
 
 void BatchReader::Normalise(std::span<const char> raw, std::span<float> into) const {
-  const std::size_t channel_elements = into.size() / normalisation_.mean.size();
-  if (!of_byte_.empty()) {
-    for (std::size_t i = 0; i < into.size(); ++i)
-      into[i] = of_byte_[i / channel_elements * 256 + static_cast<unsigned char>(raw[i])];
-    return;
+  const DType dtype = examples_->input().dtype;
+  const std::size_t channels = normalisation_.mean.size();
+  const std::size_t elements = into.size() / channels;
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const auto from = raw.subspan(channel * elements * BytesOf(dtype), elements * BytesOf(dtype));
+    float* to = into.data() + channel * elements;
+    if (dtype == DType::kUint8) {
+      const float* of_byte = of_byte_.data() + channel * 256;
+      for (std::size_t i = 0; i < elements; ++i)
+        to[i] = of_byte[static_cast<unsigned char>(from[i])];
+      continue;
+    }
+    const double mean = normalisation_.mean[channel];
+    const double deviation = normalisation_.deviation[channel];
+    ForEachElement(dtype, from, [&](std::size_t place, double value) {
+      to[place] = Normalised(value, 1, mean, deviation);
+    });
   }
-  ForEachElement(examples_->input().dtype, raw, [&](std::size_t place, double value) {
-    const std::size_t channel = place / channel_elements;
-    into[place] =
-        Normalised(value, 1, normalisation_.mean[channel], normalisation_.deviation[channel]);
-  });
 }
 
 Status BatchReader::ReadForTraining(std::int64_t step, std::span<const std::int64_t> which,
