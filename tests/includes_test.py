@@ -29,9 +29,11 @@ USES = {
     "launcher": [],  # linked statically, alone
     "exec": ["control", "bubble", "launcher"],
     "model": ["base"],
-    "train": ["client", "model", "bubble"],
-    "serve": ["exec", "sim", "model"],
-    "cli": ["serve"],
+    "data": ["base"],
+    "unpack": ["data", "model"],
+    "train": ["client", "model", "data", "bubble"],
+    "serve": ["exec", "sim", "model", "data"],
+    "cli": ["serve", "unpack"],
     "apps": ["cli", "train"],
     "rig": ["sim"],  # what tests are made of: no room includes it
 }
@@ -39,7 +41,7 @@ USES = {
 # Below exec nothing depends on when or where it runs.
 PURE_ROOMS = [
     "base", "config", "space", "search", "cluster", "policy", "engine", "wire", "ledger",
-    "control", "sim", "rig",
+    "control", "sim", "rig", "data", "unpack",
 ]
 
 # Who may include a library's header, as patterns of paths. Tests may look at JSON as they like.
@@ -53,6 +55,8 @@ LIBRARIES = {
     ],
     r"CLI/.*": ["src/cli/command_line.cc"],
     r"coin/.*": ["src/policy/solve/linear_program.cc"],
+    r"png\.h": ["src/unpack/png_sheet.cc"],
+    r"zlib\.h": ["src/unpack/inflate.cc", "src/unpack/test_packed.h"],
     r"sqlite3\.h": ["src/ledger/*", "tests/rig/*"],
     r"yaml-cpp/.*": ["src/config/yaml_reader.cc"],
     r"(torch|ATen|c10)/.*": ["src/train/*"],

@@ -14,7 +14,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARIES = pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build/release/bin"))
 SLUICE = str(BINARIES / "sluice")
 READING = "check studies status watch trials best logs export doctor".split()
-VERBS = [*READING, *"tune resume enqueue retry stop delete import plan simulate model".split()]
+VERBS = [*READING, *"tune resume enqueue retry stop delete import plan simulate model data".split()]
 SHIM = str(BINARIES.parent / "lib/libfault_shim.so")
 IS_SOAK = os.environ.get("SLUICE_SOAK") == "1"
 

@@ -105,8 +105,20 @@ def test_commands_of_the_reference_run(house):
         house.run(*words, "-q" if words[0] in ("tune", "resume") else "--json")
     assert seen >= set(
         "tune check resume studies status watch trials best logs export enqueue retry delete "
-        "import doctor".split()
+        "import doctor data".split()
     )
+
+
+def test_examples_of_the_data_page_run(house):
+    [script] = blocks("docs/data.md", "python")
+    house.write("make.py", script)
+    subprocess.run([sys.executable, "make.py"], cwd=house.folder, check=True)
+    page = (ROOT / "docs/data.md").read_text()
+    commands = re.findall(r"^    \$ sluice (.*)$", page, re.MULTILINE)
+    assert len(commands) == 2
+    for command in commands:
+        found = house.json(*command.split())["data"]
+        assert found["train"] > 0 and found["test"] > 0 and found["classes"] > 1
 
 
 def evidence(*words):

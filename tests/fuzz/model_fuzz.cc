@@ -40,7 +40,7 @@ void TryGraph(const model::Graph& graph) {
 }
 
 void TryArchive(std::string_view bytes) {
-  const auto archive = model::Archive::Open(model::FromMemory(std::string(bytes)), "it.pt2");
+  const auto archive = model::Archive::Open(FromMemory(std::string(bytes)), "it.pt2");
   if (!archive) {
     CheckRefusal(archive.error());
     if (!archive.error().message.starts_with("it.pt2: ")) std::abort();

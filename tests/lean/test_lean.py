@@ -1,4 +1,4 @@
-"""The rooms that a trainer needs (base, wire, client, model) build from the headers of fmt,
+"""The rooms that a trainer needs (base, wire, client, model, data) build from the headers of fmt,
 nlohmann-json and xxHash alone, link with nothing, and do what they do in the whole program."""
 
 import pathlib
@@ -19,8 +19,8 @@ SYSTEM = re.compile(
     r"/usr/include/(asm-generic|bits|linux|sys)/.*|/usr/include/[\w-]+\.h|"
     r"/usr/include/(fmt|nlohmann)/.*"
 )
-OURS = ("src/base/", "src/wire/", "src/client/", "src/model/", "tests/lean/",
-        "build/lean-alone/")
+OURS = ("src/base/", "src/wire/", "src/client/", "src/model/", "src/data/",
+        "tests/lean/", "build/lean-alone/")
 MESSAGES = [
     '{"type":"hello","version":1,"worker":"1.1","pid":7,"client":"python","reuse":false,'
     '"study":"s"}',

@@ -33,7 +33,7 @@ examples:
 // Each verb is defined in the file that has its name.
 Verb TuneVerb(), CheckVerb(), ResumeVerb(), RunVerb(), StudiesVerb(), StatusVerb(), WatchVerb(),
     TrialsVerb(), BestVerb(), LogsVerb(), ExportVerb(), EnqueueVerb(), RetryVerb(), StopVerb(),
-    DeleteVerb(), ImportVerb(), PlanVerb(), SimulateVerb(), DoctorVerb(), ModelVerb();
+    DeleteVerb(), ImportVerb(), PlanVerb(), SimulateVerb(), DoctorVerb(), ModelVerb(), DataVerb();
 
 namespace {
 
@@ -70,6 +70,8 @@ constexpr VerbRow kTable[] = {
      "a network exported from PyTorch: its widths, parameters, operators\n"
      "model shrink FILE make a narrower network, to be tuned in place of the original",
      ModelVerb},
+    {"model", "data", "import SOURCE", "unpack a data set into the plain files that are trained on",
+     DataVerb},
 };
 
 // The verbs by group, a line each.

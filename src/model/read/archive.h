@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
+#include "base/files/byte_source.h"
 #include "base/result.h"
 #include "model/graph.h"
-#include "model/read/byte_source.h"
 #include "model/read/zip_archive.h"
 
 namespace sluice::model {

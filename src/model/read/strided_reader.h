@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/files/byte_source.h"
 #include "base/result.h"
-#include "model/read/byte_source.h"
 
 namespace sluice::model {
 

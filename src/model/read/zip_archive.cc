@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/text.h"
 
 namespace sluice::model {
@@ -28,6 +29,7 @@ constexpr std::size_t kDirectoryBytes = 46;
 constexpr std::size_t kLocalBytes = 30;
 constexpr std::size_t kMaxCommentBytes = 0xffff;
 constexpr std::uint16_t kSizes64 = 1;  // the kind of the extra field with sizes of 64 bits
+constexpr std::uint16_t kDeflated = 8;
 
 static_assert(std::endian::native == std::endian::little);
 
@@ -68,15 +70,16 @@ std::optional<std::size_t> FindEnd(std::string_view tail) {
   return std::nullopt;
 }
 
-Result<Directory> FindDirectory(const ByteSource& source) {
+Result<Directory> FindDirectory(const ByteSource& source, std::string_view writer) {
   const auto tail_size = static_cast<std::size_t>(
       std::min<std::uint64_t>(source.size(), kLocatorBytes + kEndBytes + kMaxCommentBytes));
   SLUICE_ASSIGN(const std::string tail, ReadBytes(source, source.size() - tail_size, tail_size));
   const std::optional<std::size_t> at = FindEnd(tail);
   if (!at) {
     return InvalidArgument(
-        "expected a zip file, found no directory at its end: did torch.export.save write the "
-        "file, and is it complete?");
+        fmt::format("expected a zip file, found no directory at its end: did {} write the file, "
+                    "and is it complete?",
+                    writer));
   }
   const std::uint64_t end = source.size() - tail_size + *at;
   Directory found{.offset = At<std::uint32_t>(tail, *at + 16),
@@ -180,14 +183,14 @@ std::uint32_t Crc32(std::string_view bytes) {
   return ~crc;
 }
 
-Result<ZipArchive> ZipArchive::Open(std::unique_ptr<ByteSource> source) {
-  ZipArchive archive(std::move(source));
+Result<ZipArchive> ZipArchive::Open(std::unique_ptr<ByteSource> source, Kind kind) {
+  ZipArchive archive(std::move(source), kind);
   SLUICE_TRY(archive.ReadDirectory());
   return archive;
 }
 
 Status ZipArchive::ReadDirectory() {
-  SLUICE_ASSIGN(const Directory directory, FindDirectory(*source_));
+  SLUICE_ASSIGN(const Directory directory, FindDirectory(*source_, kind_.writer));
   SLUICE_ASSIGN(const std::string bytes,
                 ReadBytes(*source_, directory.offset, static_cast<std::size_t>(directory.size)));
   std::string_view rest = bytes;
@@ -221,24 +224,26 @@ Status ZipArchive::AddMember(std::string_view& rest, std::uint64_t end) {
   Member member{.header = At<std::uint32_t>(fixed, 42),
                 .size = At<std::uint32_t>(fixed, 24),
                 .checksum = At<std::uint32_t>(fixed, 16)};
-  std::uint64_t packed = At<std::uint32_t>(fixed, 20);
+  member.packed_size = At<std::uint32_t>(fixed, 20);
   std::vector<std::uint64_t*> large;
-  for (std::uint64_t* each : {&member.size, &packed, &member.header})
+  for (std::uint64_t* each : {&member.size, &member.packed_size, &member.header})
     if (*each == 0xffffffff) large.push_back(each);
   SLUICE_TRY(ReadLargeSizes(extra, large));
   const bool encrypted = (At<std::uint16_t>(fixed, 8) & 1) != 0;
-  if (encrypted || At<std::uint16_t>(fixed, 10) != 0) {
+  const auto method = At<std::uint16_t>(fixed, 10);
+  member.is_deflated = method == kDeflated && kind_.may_be_deflated;
+  if (encrypted || (method != 0 && !member.is_deflated)) {
     return InvalidArgument(fmt::format(
-        "expected members that are stored, found '{}', which is {}: write it again with "
-        "torch.export.save or sluice.export",
-        Shown(name), encrypted ? "encrypted" : "compressed"));
+        "expected members that are stored{}, found '{}', which is {}: write it again with {}",
+        kind_.may_be_deflated ? " or deflated" : "", Shown(name),
+        encrypted ? "encrypted" : "compressed", kind_.writer));
   }
-  if (packed != member.size) {
+  if (!member.is_deflated && member.packed_size != member.size) {
     return Corruption(
         fmt::format("'{}': the archive's zip directory gives two sizes for this member, {} and {}",
-                    Shown(name), member.size, packed));
+                    Shown(name), member.size, member.packed_size));
   }
-  if (member.header > end || member.size > end - member.header)
+  if (member.header > end || member.packed_size > end - member.header)
     return Corruption(fmt::format("'{}' lies outside of the file", Shown(name)));
   if (!members_.emplace(name, member).second)
     return Corruption(fmt::format("'{}' is there twice", Shown(name)));
@@ -253,6 +258,7 @@ const ZipArchive::Member* ZipArchive::Find(std::string_view name) const {
 Result<std::string> ZipArchive::Read(std::string_view name, std::size_t most) const {
   const Member* member = Find(name);
   if (member == nullptr) return NotFound(fmt::format("'{}' is missing", Shown(name)));
+  SLUICE_CHECK(!member->is_deflated, "only stored members are read whole");
   if (member->size > most) {
     return InvalidArgument(
         fmt::format("'{}': expected at most {} bytes, found {}", Shown(name), most, member->size));
@@ -271,7 +277,7 @@ Result<std::unique_ptr<ByteSource>> ZipArchive::OpenMember(const Member& member)
         fmt::format("expected the header of a member at {}, found something else", member.header));
   const std::uint64_t data =
       member.header + kLocalBytes + At<std::uint16_t>(local, 26) + At<std::uint16_t>(local, 28);
-  return std::make_unique<MemberSource>(*source_, data, member.size);
+  return std::make_unique<MemberSource>(*source_, data, member.packed_size);
 }
 
 }  // namespace sluice::model

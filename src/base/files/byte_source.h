@@ -8,9 +8,9 @@
 
 #include "base/result.h"
 
-namespace sluice::model {
+namespace sluice {
 
-// The bytes of an archive, in a file or in memory.
+// The bytes of a file or of memory, to be read in parts.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -24,4 +24,4 @@ class ByteSource {
 Result<std::unique_ptr<ByteSource>> OpenFile(const std::string& path);
 std::unique_ptr<ByteSource> FromMemory(std::string bytes);
 
-}  // namespace sluice::model
+}  // namespace sluice

@@ -1,4 +1,4 @@
-#include "model/read/byte_source.h"
+#include "base/files/byte_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <fstream>
 #include <string>
 
-namespace sluice::model {
+namespace sluice {
 namespace {
 
 using testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(ByteSourceTest, OpensFilesOnly) {
 }
 
 }  // namespace
-}  // namespace sluice::model
+}  // namespace sluice

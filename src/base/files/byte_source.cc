@@ -1,4 +1,4 @@
-#include "model/read/byte_source.h"
+#include "base/files/byte_source.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <cstring>
 #include <utility>
 
-namespace sluice::model {
+namespace sluice {
 namespace {
 
 Status PastTheEnd(std::uint64_t offset, std::size_t length, std::uint64_t size) {
@@ -81,4 +81,4 @@ std::unique_ptr<ByteSource> FromMemory(std::string bytes) {
   return std::make_unique<MemorySource>(std::move(bytes));
 }
 
-}  // namespace sluice::model
+}  // namespace sluice
