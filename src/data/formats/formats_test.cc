@@ -147,6 +147,16 @@ TEST(NpyTest, RefusesWhatItCannotReadAndSaysWhatToDo) {
   EXPECT_THAT(MessageOf(ReadNpy, record), HasSubstr("found 'a record'"));
 }
 
+TEST(NpyTest, AnExampleIsBounded) {
+  const std::string large(kMaxRowBytes + 2, 'x');
+  const auto shape = [&](std::size_t rows) {
+    return fmt::format("({}, {})", rows, large.size() / rows);
+  };
+  EXPECT_THAT(MessageOf(ReadNpy, NpyBytes("|u1", shape(1), large)),
+              HasSubstr("expected examples of at most 67108864 bytes, found 67108866"));
+  EXPECT_TRUE(ReadAll(ReadNpy, NpyBytes("|u1", shape(2), large)));
+}
+
 TEST(NpyTest, AHeaderThatWasWrittenIsRead) {
   for (const TensorType& type :
        {TensorType{DType::kUint8, {5, 3, 2, 2}}, TensorType{DType::kInt64, {7}},

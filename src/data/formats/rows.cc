@@ -32,9 +32,14 @@ Result<Rows> RowsOfArray(std::shared_ptr<const ByteSource> source, const std::st
                                   path, *bytes, Text(array), found,
                                   found < *bytes ? "is it truncated?" : "is something appended?"));
   }
+  const std::uint64_t row_bytes = *bytes / static_cast<std::uint64_t>(array.shape[0]);
+  if (row_bytes > kMaxRowBytes) {
+    return InvalidArgument(fmt::format("{}: expected examples of at most {} bytes, found {} in {}",
+                                       path, kMaxRowBytes, row_bytes, Text(array)));
+  }
   Rows rows{.source = std::move(source), .path = path, .begin = begin, .count = array.shape[0]};
   rows.type = {.dtype = array.dtype, .shape = {array.shape.begin() + 1, array.shape.end()}};
-  rows.stride = *bytes / static_cast<std::uint64_t>(rows.count);
+  rows.stride = row_bytes;
   return rows;
 }
 

@@ -11,6 +11,9 @@
 
 namespace sluice::data {
 
+// An example is read at once, and its elements may take 8 times their size in memory.
+constexpr std::uint64_t kMaxRowBytes = std::uint64_t{64} << 20;
+
 // Rows of one type in a file, at equal distances: the images of an IDX file, or the labels between
 // the images of a CIFAR file. All of them lie within the file.
 struct Rows {
@@ -28,7 +31,7 @@ struct Rows {
 
 // The rows of a file that is a table: element [i] of an array of `shape` is row i. The elements
 // begin at `begin`, and the file ends with them. Fails with corruption if it does not, with
-// invalid_argument if there are no rows or rows have no elements.
+// invalid_argument if there are no rows, or rows have no elements or more than kMaxRowBytes.
 Result<Rows> RowsOfArray(std::shared_ptr<const ByteSource> source, const std::string& path,
                          std::uint64_t begin, const TensorType& array);
 

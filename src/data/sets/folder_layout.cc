@@ -52,6 +52,26 @@ DataKind KindOfName(std::string_view name) {
   return is_idx ? DataKind::kIdx : DataKind::kGuess;
 }
 
+// A text by which names are sorted: in it, numbers are compared by their lengths, without leading
+// zeros, and then by their digits.
+std::string NaturalKey(std::string_view name) {
+  std::string key;
+  for (std::size_t at = 0; at < name.size();) {
+    std::size_t end = at;
+    while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end])) != 0) ++end;
+    if (end == at) {
+      key += name[at++];
+      continue;
+    }
+    while (at + 1 < end && name[at] == '0') ++at;
+    key += '0';
+    key += static_cast<char>(std::min<std::size_t>(end - at, 255));
+    key += name.substr(at, end - at);
+    at = end;
+  }
+  return key;
+}
+
 bool HasTargetsApart(DataKind kind) { return kind == DataKind::kIdx || kind == DataKind::kNpy; }
 
 std::string ShownNames(std::span<const std::string> names) {
@@ -112,25 +132,14 @@ DataPart PartOf(std::string_view name) {
 bool SpeaksOfTargets(std::string_view name) { return HasWord(name, kTargetWords); }
 
 void SortNaturally(std::vector<std::string>& names) {
-  // Numbers are compared by their lengths, without leading zeros, and then by their digits.
-  const auto key = [](const std::string& name) {
-    std::string text;
-    for (std::size_t at = 0; at < name.size();) {
-      std::size_t end = at;
-      while (end < name.size() && std::isdigit(static_cast<unsigned char>(name[end])) != 0) ++end;
-      if (end == at) {
-        text += name[at++];
-        continue;
-      }
-      while (at + 1 < end && name[at] == '0') ++at;
-      text += '0';
-      text += static_cast<char>(std::min<std::size_t>(end - at, 255));
-      text += name.substr(at, end - at);
-      at = end;
-    }
-    return std::pair(text, name);
-  };
-  std::ranges::sort(names, {}, key);
+  std::vector<std::pair<std::string, std::string>> keyed;
+  keyed.reserve(names.size());
+  for (std::string& name : names) {
+    std::string key = NaturalKey(name);
+    keyed.emplace_back(std::move(key), std::move(name));
+  }
+  std::ranges::sort(keyed);
+  for (std::size_t i = 0; i < names.size(); ++i) names[i] = std::move(keyed[i].second);
 }
 
 Result<FolderLayout> LayoutOfNames(std::vector<std::string> names, DataKind kind) {

@@ -25,9 +25,10 @@ struct StoredTensor {
 // What a safetensors file says of itself: 8 bytes with the length of a JSON text, that text, and
 // then the elements of all tensors, one after the other.
 struct SafetensorsHeader {
-  // Bounds on what is read. A checkpoint of 100,000 tensors has a text of 10 MB.
-  static constexpr std::size_t kMaxBytes = std::size_t{64} << 20;
-  static constexpr std::size_t kMaxTensors = 1'000'000;
+  // Bounds on what is read. A checkpoint of 100,000 tensors has a text of 10 MB. A text that is all
+  // values takes 8 times its size in memory while it is read.
+  static constexpr std::size_t kMaxBytes = std::size_t{32} << 20;
+  static constexpr std::size_t kMaxTensors = 250'000;
   static constexpr std::size_t kMaxNameBytes = 1024;
   static constexpr std::size_t kMaxAxes = 64;
 
