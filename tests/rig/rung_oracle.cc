@@ -199,7 +199,8 @@ bool RungOracle::Agrees(const Study& study, const Trial& trial) {
   if (trial.IsFork() && trial.reports == 0 && (anew || trial.target == trial.forked_at + 1))
     known.target = std::max(known.target, trial.target);
   // Without a stopper, a plan may give a trial up.
-  if (!study.IsJudged() && known.fate == Fate::kGoing && stops && trial.note.starts_with("given up"))
+  if (!study.IsJudged() && known.fate == Fate::kGoing && stops &&
+      trial.note.starts_with("given up"))
     known.fate = Fate::kStopped;
   switch (known.fate) {
     case Fate::kGoing: return goes && !pauses && !stops && trial.target == known.target;
