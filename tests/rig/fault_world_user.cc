@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "ledger/recovery.h"
-#include "policy/policy_table.h"
 #include "rig/fault_life.h"
 #include "rig/fault_world.h"
 
