@@ -19,7 +19,8 @@ struct ArgumentSources {
 
 // The arguments of a node in the order of the schema: what the node leaves out has its default, and
 // devices and types are those in use. Fails with invalid_argument if an argument is unknown, is
-// missing or has another type. `skipped`: an argument that the schema does not have, which is left out.
+// missing or has another type. `skipped` is an argument that the schema does
+// not have.
 Result<std::vector<Operand>> OperandsOf(const model::Node& node, const c10::FunctionSchema& schema,
                                         std::string_view skipped, const ArgumentSources& sources);
 

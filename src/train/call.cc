@@ -132,9 +132,9 @@ c10::IValue Call::Boxed(int place) const {
                    [](const Value& value) { return value.tensor; });
 }
 
-std::vector<c10::IValue> Call::BoxedAll() const {
-  std::vector<c10::IValue> stack;
-  stack.reserve(step_.operands.size());
+std::vector<c10::IValue>& Call::BoxedAll() const {
+  std::vector<c10::IValue>& stack = *context_.stack;
+  stack.clear();
   for (std::size_t place = 0; place < step_.operands.size(); ++place)
     stack.push_back(Boxed(static_cast<int>(place)));
   return stack;
@@ -147,13 +147,8 @@ void Call::Rebind(int place, Value value) const {
 }
 
 bool Call::AnyStacked() const {
-  for (const Operand& operand : step_.operands) {
-    if (operand.kind == Operand::Kind::kValue && context_.registers[operand.value].stacked())
-      return true;
-    if (operand.kind == Operand::Kind::kValues)
-      for (const auto& each : operand.values)
-        if (each && context_.registers[*each].stacked()) return true;
-  }
+  for (const Register each : step_.reads)
+    if (context_.registers[each].stacked()) return true;
   return false;
 }
 

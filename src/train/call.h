@@ -50,6 +50,7 @@ class Call {
     std::int64_t trials = 1;
     const Draws* draws = nullptr;
     std::vector<std::uint32_t>* looped = nullptr;  // nodes that were run trial by trial
+    std::vector<c10::IValue>* stack = nullptr;     // kept between calls for its memory
   };
   Call(const Step& step, const Context& context) : step_(step), context_(context) {}
 
@@ -70,9 +71,10 @@ class Call {
   Sizes Integers(int place) const;
   std::optional<at::ScalarType> Type(int place) const;
 
-  // The arguments as PyTorch takes them, with the tensors as they are.
+  // The arguments as PyTorch takes them, with the tensors as they are. There is one such list in a
+  // run: a call makes it anew.
   c10::IValue Boxed(int place) const;
-  std::vector<c10::IValue> BoxedAll() const;
+  std::vector<c10::IValue>& BoxedAll() const;
   // Calls the operator, and leaves its results on the stack.
   void Invoke(std::vector<c10::IValue>& stack) const;
 
@@ -84,7 +86,7 @@ class Call {
 
   bool AnyStacked() const;
 
-  std::vector<Value> results;
+  c10::SmallVector<Value, 2> results;
 
  private:
   const Step& step_;

@@ -312,12 +312,13 @@ class Preparation {
         step->freed.push_back(value);
       };
       for (const Operand& operand : step->operands) {
-        if (operand.kind == Operand::Kind::kValue) use(operand.value);
+        if (operand.kind == Operand::Kind::kValue) step->reads.push_back(operand.value);
         for (const auto& each : operand.values)
-          if (each) use(*each);
+          if (each) step->reads.push_back(*each);
         for (const auto& each : operand.numbers)
-          if (each.computed) use(*each.computed);
+          if (each.computed) step->reads.push_back(*each.computed);
       }
+      std::ranges::for_each(step->reads, use);
       for (const auto& each : step->outputs)
         if (each) use(*each);
       if (step->written) use(*step->written);

@@ -39,7 +39,7 @@ class RegionGuard {
 
 // All operands are shared: the operator is called once, and so are its results.
 void CallOnce(Call& call) {
-  auto stack = call.BoxedAll();
+  auto& stack = call.BoxedAll();
   call.Invoke(stack);
   for (c10::IValue& each : stack) {
     if (each.isTensorList()) {
@@ -124,7 +124,8 @@ Result<Outcome> Program::Run(const Feed& feed) const {
                                                 : Shared(feed.parameters[each.place]);
   for (const Given& each : inputs_) registers[each.into] = feed.inputs[each.place];
 
-  const Call::Context context{registers, feed.trials, feed.draws, &looped};
+  std::vector<c10::IValue> stack;
+  const Call::Context context{registers, feed.trials, feed.draws, &looped, &stack};
   RegionGuard guard(device_.type());
   std::optional<std::uint32_t> region;
   std::size_t at = 0;

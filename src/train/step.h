@@ -42,6 +42,7 @@ struct Step {
   bool returns_list = false;
   // The operand that a node writes in place: the result takes its place, in its type.
   std::optional<Register> written;
+  std::vector<Register> reads;  // all registers of the operands
   std::vector<Register> freed;  // after this step
 };
 

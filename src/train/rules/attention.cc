@@ -66,7 +66,7 @@ Action Attention(const Signature& signature) {
     if (rank < 3 || call.Tensor(1).rank() != rank || call.Tensor(2).rank() != rank)
       return call.Loop();
     const std::int64_t trials = call.trials();
-    auto stack = call.BoxedAll();
+    auto& stack = call.BoxedAll();
     for (const int place : {0, 1, 2}) stack[place] = Folded(call.Tensor(place), rank, trials);
     if (mask.tensor.defined() && (mask.stacked() || mask.rank() > 2)) {
       // What the mask leaves to broadcasting in the batch is written out.

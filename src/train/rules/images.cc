@@ -13,7 +13,7 @@ Action ImagesOf(const Signature& signature, std::int64_t dims) {
     const Value& x = call.Tensor(0);
     const bool batched = x.rank() == dims + 2;
     if (!batched && x.rank() != dims + 1) return call.Loop();
-    auto stack = call.BoxedAll();
+    auto& stack = call.BoxedAll();
     const std::int64_t axis = batched && x.axis == 1 ? 1 : 0;
     const at::Tensor tensor = axis == x.axis ? x.tensor : InFront(x);
     stack[0] = batched ? tensor.flatten(0, 1) : tensor;

@@ -102,6 +102,25 @@ Action AddMatmul(const Signature& signature) {
   };
 }
 
+// The batch carries the trials.
+Action AddBatchedMatmul(const Signature& signature) {
+  const int beta = signature.Place("beta");
+  const int alpha = signature.Place("alpha");
+  if (signature.Tensors().size() != 3 || beta < 0 || alpha < 0) return {};
+  return [beta, alpha](Call& call) {
+    const Value& bias = call.Tensor(0);
+    if (bias.rank() > 3 || call.Tensor(1).rank() != 3 || call.Tensor(2).rank() != 3)
+      return call.Loop();
+    const at::Tensor left = At(call.Tensor(1), 0, call.trials());
+    const at::Tensor right = At(call.Tensor(2), 0, call.trials());
+    const at::Tensor own =
+        InFront(bias, 3).expand({left.size(0), left.size(1), left.size(2), right.size(3)});
+    const at::Tensor y = at::baddbmm(own.flatten(0, 1), left.flatten(0, 1), right.flatten(0, 1),
+                                     call.Number(beta), call.Number(alpha));
+    call.Return(Stacked(y.unflatten(0, {left.size(0), left.size(1)})));
+  };
+}
+
 Action Einsum(const Signature& signature) {
   if (signature.Place("equation") != 0) return {};
   return [](Call& call) {

@@ -30,7 +30,7 @@ void Loss(Call& call, const Places& places) {
   const bool classes = !target.tensor.is_floating_point();
   const std::int64_t trials = call.trials();
   // The batch carries the trials: all losses first, then the reduction of each trial.
-  auto stack = call.BoxedAll();
+  auto& stack = call.BoxedAll();
   stack[0] = At(scores, 0, trials).flatten(0, 1);
   stack[places.target] = At(target, 0, trials).flatten(0, 1);
   stack[places.reduction] = static_cast<std::int64_t>(Reduction::kNone);

@@ -48,7 +48,7 @@ Action AlongDim(const Signature& signature) {
     // An empty list of dimensions means what only the operator knows: all of them, in some.
     if (x.rank() == 0 || (many >= 0 && call.Integers(many).empty()) || (one >= 0 && !call.Has(one)))
       return call.Loop();
-    auto stack = call.BoxedAll();
+    auto& stack = call.BoxedAll();
     if (one >= 0) {
       stack[one] = x.Physical(call.Integer(one));
     } else {
@@ -65,7 +65,7 @@ Action AlongDim(const Signature& signature) {
 Action LastDims(const Signature&) {
   return [](Call& call) {
     const Value& x = call.Tensor(0);
-    auto stack = call.BoxedAll();
+    auto& stack = call.BoxedAll();
     const std::int64_t axis = x.trailing() >= 2 ? x.axis : 0;
     if (axis != x.axis) stack[0] = InFront(x);
     call.Invoke(stack);
@@ -124,7 +124,7 @@ Action Pad(const Signature& signature) {
   return [mode](Call& call) {
     const Value& x = call.Tensor(0);
     const auto padded = static_cast<std::int64_t>(call.Integers(1).size()) / 2;
-    auto stack = call.BoxedAll();
+    auto& stack = call.BoxedAll();
     if (mode < 0 || call.Text(mode) == "constant") {
       const std::int64_t axis = x.trailing() >= padded ? x.axis : 0;
       if (axis != x.axis) stack[0] = InFront(x);

@@ -63,7 +63,7 @@ Action Reduce(const Signature& signature) {
     // Without a dimension, an operator of one looks at all elements in a row.
     if (x.rank() == 0 || (!list && !call.Has(dim))) return call.Loop();
     const Sizes dims = ReducedDims(call, x, dim);
-    auto stack = call.BoxedAll();
+    auto& stack = call.BoxedAll();
     if (list) {
       stack[dim] = c10::List<std::int64_t>(at::IntArrayRef(dims));
     } else {

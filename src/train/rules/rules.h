@@ -31,6 +31,7 @@ Action MatrixTranspose(const Signature& signature);
 Action Permute(const Signature& signature);
 Action Expand(const Signature& signature);
 Action ExpandAs(const Signature& signature);
+Action BroadcastTensors(const Signature& signature);
 Action Repeat(const Signature& signature);
 
 // parts.cc
@@ -46,11 +47,12 @@ Action Pad(const Signature& signature);
 Action Reduce(const Signature& signature);  // over `dim`, or all dimensions, with `keepdim`
 
 // linear.cc
-// `y = x * weight^T + bias`, each of them shared or stacked; the result is stacked if one of them is.
+// x * weight^T + bias, each of them shared or stacked. The result is stacked if one of them is.
 Value LinearOf(const Value& x, const Value& weight, const Value& bias, std::int64_t trials);
 Action Linear(const Signature& signature);
 Action Matmul(const Signature& signature);
 Action AddMatmul(const Signature& signature);
+Action AddBatchedMatmul(const Signature& signature);
 Action Einsum(const Signature& signature);
 
 // convolution.cc

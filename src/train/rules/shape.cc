@@ -138,6 +138,16 @@ Action ExpandAs(const Signature&) {
   };
 }
 
+Action BroadcastTensors(const Signature&) {
+  return [](Call& call) {
+    const Aligned all = Align(call.Tensors(0));
+    for (at::Tensor& each : at::broadcast_tensors(all.tensors)) {
+      const std::int64_t axis = each.dim() - all.trailing - 1;
+      call.Return(Stacked(std::move(each), axis));
+    }
+  };
+}
+
 Action Repeat(const Signature&) {
   return OfSelf([](Call& call, const Value& x) {
     const Sizes repeats = call.Integers(1);
