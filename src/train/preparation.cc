@@ -1,0 +1,348 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+
+#include "train/aliases.h"
+#include "train/arguments.h"
+#include "train/functional.h"
+#include "train/numbers.h"
+#include "train/program.h"
+#include "train/rules/rules.h"
+
+namespace sluice::train {
+
+int Signature::Place(std::string_view name) const {
+  const auto place = schema.argumentIndexWithName(name);
+  return place ? *place : -1;
+}
+
+std::vector<int> Signature::Tensors() const {
+  std::vector<int> places;
+  for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
+    const c10::TypePtr& type = schema.arguments()[i].type();
+    const bool optional = type->kind() == c10::TypeKind::OptionalType;
+    const c10::TypeKind kind =
+        optional ? type->expectRef<c10::OptionalType>().getElementType()->kind() : type->kind();
+    if (kind == c10::TypeKind::TensorType) places.push_back(static_cast<int>(i));
+  }
+  return places;
+}
+
+namespace {
+
+// They check what the reader has checked, or say what a run does not need.
+constexpr std::array<std::string_view, 6> kSkipped = {
+    "aten._assert_tensor_metadata.default",
+    "aten._assert_async.msg",
+    "aten._assert_scalar.default",
+    "aten.sym_constrain_range.default",
+    "aten.sym_constrain_range_for_size.default",
+    "aten._assert_async.default",
+};
+
+struct Replacement {
+  std::string_view op;
+  std::string_view by;
+};
+// Memory that has not been written would make runs differ.
+constexpr Replacement kZeroed[] = {
+    {"aten.empty.memory_format", "aten.zeros.default"},
+    {"aten.empty_like.default", "aten.zeros_like.default"},
+    {"aten.new_empty.default", "aten.new_zeros.default"},
+};
+
+// What a batch norm writes, although its schema does not say so.
+constexpr std::array<std::string_view, 2> kRunningStatistics = {"running_mean", "running_var"};
+
+std::string NameOfNode(const model::Node& node) {
+  return node.label.empty() ? fmt::format("node '{}' ({})", node.name, node.op)
+                            : fmt::format("node '{}' ({} in '{}')", node.name, node.op, node.label);
+}
+
+}  // namespace
+
+// Makes the steps of a program, node by node.
+class Preparation {
+ public:
+  Preparation(const model::Graph& graph, const ProgramOptions& options)
+      : graph_(graph),
+        options_(options),
+        aliases_(graph),
+        registers_(graph.values.size()),
+        differs_(graph.values.size()),
+        sources_{options_, [this](model::ValueId id) { return RegisterOf(id); },
+                 [this](Value value) {
+                   const auto into = static_cast<Register>(made_.registers_++);
+                   made_.constants_.push_back({into, std::move(value)});
+                   return into;
+                 }} {}
+
+  Result<Program> Make() && {
+    PlaceGivenValues();
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const auto added = Add(i);
+      if (!added)
+        return Fail(added.error().code,
+                    fmt::format("{}: {}", NameOfNode(graph_.nodes[i]), added.error().message));
+    }
+    for (const model::ValueId output : graph_.outputs) {
+      if (!known_.contains(model::Index(output)))
+        return InvalidArgument(
+            fmt::format("the output '{}' is computed by no node", graph_.value(output).name));
+      made_.outputs_.push_back(RegisterOf(output));
+    }
+    FreeAfterLastUse();
+    made_.regions_ = graph_.regions;
+    made_.device_ = options_.device;
+    return std::move(made_);
+  }
+
+ private:
+  Register RegisterOf(model::ValueId id) {
+    auto& place = registers_[model::Index(id)];
+    if (!place) place = static_cast<Register>(made_.registers_++);
+    return *place;
+  }
+
+  void PlaceGivenValues() {
+    const std::size_t count = graph_.parameters.size();
+    made_.stacked_.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const model::Parameter& parameter = graph_.parameters[i];
+      known_[model::Index(parameter.value)] = true;
+      if (parameter.tied_to) {
+        const model::Parameter& first = graph_.parameters[*parameter.tied_to];
+        registers_[model::Index(parameter.value)] = RegisterOf(first.value);
+        aliases_.Join(parameter.value, first.value);
+        made_.stacked_[i] = made_.stacked_[*parameter.tied_to];
+        continue;
+      }
+      made_.stacked_[i] = parameter.trainable || IsWritten(parameter.value);
+      made_.parameters_.push_back({i, RegisterOf(parameter.value)});
+      by_register_[RegisterOf(parameter.value)] = i;
+    }
+    for (std::size_t i = 0; i < count; ++i)
+      differs_[model::Index(graph_.parameters[i].value)] = made_.stacked_[i];
+    made_.stacked_inputs_ = options_.stacked_inputs;
+    made_.stacked_inputs_.resize(graph_.inputs.size());
+    for (std::size_t i = 0; i < graph_.inputs.size(); ++i) {
+      known_[model::Index(graph_.inputs[i])] = true;
+      made_.inputs_.push_back({i, RegisterOf(graph_.inputs[i])});
+      differs_[model::Index(graph_.inputs[i])] = made_.stacked_inputs_[i];
+    }
+  }
+
+  // Whether a node writes this parameter, by its own name or another of the same tensor.
+  bool IsWritten(model::ValueId value) const {
+    const auto is_it = [&](const model::Argument* argument) {
+      const auto* id = argument ? std::get_if<model::ValueId>(&argument->value) : nullptr;
+      if (!id) return false;
+      if (*id == value) return true;
+      return std::ranges::any_of(graph_.parameters, [&](const model::Parameter& each) {
+        return each.value == *id && each.tied_to && graph_.parameters[*each.tied_to].value == value;
+      });
+    };
+    return std::ranges::any_of(graph_.nodes, [&](const model::Node& node) {
+      const FoundOperator found = FindFunctional(node.op);
+      if (!found.written.empty()) return is_it(model::Find(node, found.written));
+      return WritesStatistics(node) &&
+             std::ranges::any_of(kRunningStatistics, [&](std::string_view name) {
+               return is_it(model::Find(node, name));
+             });
+    });
+  }
+
+  static bool WritesStatistics(const model::Node& node) {
+    if (node.op != "aten.batch_norm.default" && node.op != "aten.instance_norm.default")
+      return false;
+    const model::Argument* own =
+        model::Find(node, node.op == "aten.batch_norm.default" ? "training" : "use_input_stats");
+    const bool* flag = own ? std::get_if<bool>(&own->value) : nullptr;
+    return flag && *flag;
+  }
+
+  Status Add(std::size_t at) {
+    const model::Node& node = graph_.nodes[at];
+    Status defined;
+    model::ForEachOperand(node, [&](model::ValueId value) {
+      if (!known_.contains(model::Index(value)))
+        defined = InvalidArgument(fmt::format("its operand '{}' is computed by no node before it",
+                                              graph_.value(value).name));
+    });
+    SLUICE_TRY(std::move(defined));
+    if (std::ranges::find(kSkipped, node.op) != kSkipped.end()) return {};
+    Step step;
+    step.nodes = {model::NodeId{static_cast<std::uint32_t>(at)}};
+    step.region = node.region;
+    step.returns_list = node.returns_list;
+    NumberRule number = NumberRuleOf(node.op);
+    if (number.action) {
+      SLUICE_ASSIGN(step.operands, NumberOperandsOf(node, sources_));
+      if (step.operands.size() != number.operands || node.outputs.size() > 1)
+        return InvalidArgument(fmt::format("expected {} operands", number.operands));
+      step.action = std::move(number.action);
+      step.always_acts = true;
+      SetOutputs(node, step);
+    } else {
+      SLUICE_TRY(AddOperator(node, at, step));
+    }
+    made_.where_.push_back(NameOfNode(node));
+    made_.steps_.push_back(std::move(step));
+    return {};
+  }
+
+  Status AddOperator(const model::Node& node, std::size_t at, Step& step) {
+    std::string_view name = node.op;
+    const auto zeroed = std::ranges::find(kZeroed, name, &Replacement::op);
+    if (zeroed != std::end(kZeroed)) name = zeroed->by;
+    const FoundOperator found = FindFunctional(name);
+    if (!found.op)
+      return InvalidArgument(
+          "expected an operator that takes and returns tensors and numbers and changes nothing "
+          "else: the trainer does not call this one");
+    step.op = found.op;
+    const c10::FunctionSchema& schema = found.op->schema();
+    const std::string_view skipped =
+        zeroed != std::end(kZeroed) ? "memory_format" : std::string_view(found.written);
+    SLUICE_ASSIGN(step.operands,
+                  OperandsOf(node, schema, skipped == "self" ? "" : skipped, sources_));
+    const Signature signature{schema, step.operands};
+    const Rule rule = RuleOf(schema.name());
+    if (rule) step.action = rule(signature);
+    const bool drawn = DrawsNumbers(signature);
+    if (drawn && !step.action)
+      return InvalidArgument("this form of drawing random numbers is not supported yet");
+    step.always_acts = drawn || WritesStatistics(node);
+    made_.draws_ = made_.draws_ || drawn;
+    if (!found.written.empty()) SLUICE_TRY(WriteInPlace(node, found.written, at, step));
+    if (WritesStatistics(node)) SLUICE_TRY(WriteStatistics(node, at));
+    aliases_.Add(node, schema);
+    SetOutputs(node, step);
+    NoteFallback(node, at, step);
+    return {};
+  }
+
+  Status CheckUnseen(model::ValueId target, std::size_t at) {
+    const Register into = RegisterOf(target);
+    const auto seen = aliases_.SeenLater(
+        target, at, [&](model::ValueId other) { return registers_[model::Index(other)] == into; });
+    if (!seen) return {};
+    return InvalidArgument(
+        fmt::format("it writes '{}' in place, which is read later as '{}': write the network "
+                    "without this operation in place",
+                    graph_.value(target).name, graph_.value(*seen).name));
+  }
+
+  Status Written(model::ValueId target, std::size_t at) {
+    SLUICE_TRY(CheckUnseen(target, at));
+    const auto parameter = by_register_.find(RegisterOf(target));
+    if (parameter == by_register_.end()) return {};
+    const model::Parameter& what = graph_.parameters[parameter->second];
+    if (what.trainable)
+      return InvalidArgument(
+          fmt::format("it writes the parameter '{}', which is trained", what.name));
+    const auto listed =
+        std::ranges::find(made_.written_, parameter->second, &Program::Given::place);
+    if (listed == made_.written_.end())
+      made_.written_.push_back({parameter->second, parameter->first});
+    return {};
+  }
+
+  Status WriteInPlace(const model::Node& node, std::string_view what, std::size_t at, Step& step) {
+    const model::Argument* argument = model::Find(node, what);
+    const auto* target = argument ? std::get_if<model::ValueId>(&argument->value) : nullptr;
+    if (!target || node.outputs.size() > 1)
+      return InvalidArgument(fmt::format("expected a tensor as '{}', to write it", what));
+    SLUICE_TRY(Written(*target, at));
+    step.written = RegisterOf(*target);
+    if (!node.outputs.empty() && node.outputs[0]) {
+      registers_[model::Index(*node.outputs[0])] = step.written;
+      aliases_.Join(*node.outputs[0], *target);
+      // What the tensor is from here on, also by its own name.
+      differs_[model::Index(*target)] = true;
+    }
+    return {};
+  }
+
+  Status WriteStatistics(const model::Node& node, std::size_t at) {
+    for (const std::string_view name : kRunningStatistics) {
+      const model::Argument* argument = model::Find(node, name);
+      const auto* target = argument ? std::get_if<model::ValueId>(&argument->value) : nullptr;
+      if (target) SLUICE_TRY(Written(*target, at));
+    }
+    return {};
+  }
+
+  void SetOutputs(const model::Node& node, Step& step) {
+    for (const auto& output : node.outputs) {
+      if (!output) {
+        step.outputs.push_back(std::nullopt);
+        continue;
+      }
+      known_[model::Index(*output)] = true;
+      step.outputs.push_back(RegisterOf(*output));
+    }
+  }
+
+  void NoteFallback(const model::Node& node, std::size_t at, const Step& step) {
+    bool differs = step.always_acts;
+    model::ForEachOperand(
+        node, [&](model::ValueId value) { differs = differs || differs_[model::Index(value)]; });
+    for (const auto& output : node.outputs)
+      if (output) differs_[model::Index(*output)] = differs;
+    if (differs && !step.action)
+      made_.fallbacks_.push_back({model::NodeId{static_cast<std::uint32_t>(at)}, node.op,
+                                  RuleOf(step.op->schema().name())
+                                      ? "the rule does not cover this form of the operator"
+                                      : "the operator has no rule for several trials"});
+  }
+
+  void FreeAfterLastUse() {
+    std::vector<bool> kept(made_.registers_);
+    for (const Register each : made_.outputs_) kept[each] = true;
+    for (const Program::Given& each : made_.written_) kept[each.into] = true;
+    std::vector<bool> seen = kept;
+    for (auto step = made_.steps_.rbegin(); step != made_.steps_.rend(); ++step) {
+      const auto use = [&](Register value) {
+        if (seen[value]) return;
+        seen[value] = true;
+        step->freed.push_back(value);
+      };
+      for (const Operand& operand : step->operands) {
+        if (operand.kind == Operand::Kind::kValue) step->reads.push_back(operand.value);
+        for (const auto& each : operand.values)
+          if (each) step->reads.push_back(*each);
+        for (const auto& each : operand.numbers)
+          if (each.computed) step->reads.push_back(*each.computed);
+      }
+      std::ranges::for_each(step->reads, use);
+      for (const auto& each : step->outputs)
+        if (each) use(*each);
+      if (step->written) use(*step->written);
+    }
+  }
+
+  const model::Graph& graph_;
+  const ProgramOptions& options_;
+  Aliases aliases_;
+  std::vector<std::optional<Register>> registers_;  // of values of the graph
+  std::map<std::size_t, bool> known_;               // values that are there by now
+  std::map<Register, std::size_t> by_register_;     // parameters, those that are not tied
+  std::vector<bool> differs_;                       // values that may be stacked
+  ArgumentSources sources_;
+  Program made_;
+};
+
+Result<Program> Program::Prepare(const model::Graph& graph, const ProgramOptions& options) {
+  try {
+    return Preparation(graph, options).Make();
+  } catch (const c10::Error& error) {
+    return InvalidArgument(
+        fmt::format("PyTorch does not take the network: {}", error.what_without_backtrace()));
+  }
+}
+
+}  // namespace sluice::train

@@ -1,0 +1,162 @@
+#include "train/program.h"
+
+#include <ATen/autocast_mode.h>
+#include <fmt/format.h>
+
+#include <exception>
+#include <new>
+
+namespace sluice::train {
+namespace {
+
+// The settings that regions of a graph change, put back at the end of a run.
+class RegionGuard {
+ public:
+  explicit RegionGuard(at::DeviceType device)
+      : device_(device),
+        gradients_(at::GradMode::is_enabled()),
+        autocast_(at::autocast::is_autocast_enabled(device)) {}
+  ~RegionGuard() { Leave(); }
+  RegionGuard(const RegionGuard&) = delete;
+  RegionGuard& operator=(const RegionGuard&) = delete;
+
+  void Enter(const model::Region& region) {
+    at::GradMode::set_enabled(gradients_ && !region.no_grad);
+    at::autocast::set_autocast_enabled(
+        device_, region.autocast_device.empty() ? autocast_ : region.autocast_enabled);
+  }
+  void Leave() {
+    at::GradMode::set_enabled(gradients_);
+    if (at::autocast::is_autocast_enabled(device_) != autocast_)
+      at::autocast::set_autocast_enabled(device_, autocast_);
+  }
+
+ private:
+  at::DeviceType device_;
+  bool gradients_;
+  bool autocast_;
+};
+
+// All operands are shared: the operator is called once, and so are its results.
+void CallOnce(Call& call) {
+  auto& stack = call.BoxedAll();
+  call.Invoke(stack);
+  for (c10::IValue& each : stack) {
+    if (each.isTensorList()) {
+      for (at::Tensor& tensor : each.toTensorVector()) call.Return(Shared(std::move(tensor)));
+    } else {
+      call.Return(Shared(std::move(each).toTensor()));
+    }
+  }
+}
+
+// Puts what an operator that writes in place has computed where it writes.
+void Write(Value& target, Value result) {
+  const at::ScalarType type = target.tensor.scalar_type();
+  if (result.tensor.scalar_type() != type) result.tensor = result.tensor.to(type);
+  target = std::move(result);
+}
+
+void Store(const Step& step, Call& call, std::span<Value> registers) {
+  if (step.written) {
+    TORCH_CHECK(call.results.size() == 1, "expected one result to write in place");
+    Write(registers[*step.written], std::move(call.results[0]));
+    return;
+  }
+  TORCH_CHECK(call.results.size() >= step.outputs.size(), "expected ", step.outputs.size(),
+              " results, found ", call.results.size());
+  for (std::size_t i = 0; i < step.outputs.size(); ++i)
+    if (step.outputs[i]) registers[*step.outputs[i]] = std::move(call.results[i]);
+}
+
+void RunStep(const Step& step, const Call::Context& context) {
+  Call call(step, context);
+  if (!step.always_acts && !call.AnyStacked()) {
+    CallOnce(call);
+  } else if (step.action) {
+    step.action(call);
+  } else {
+    call.Loop();
+  }
+  Store(step, call, context.registers);
+  for (const Register each : step.freed) context.registers[each] = {};
+}
+
+}  // namespace
+
+Status Program::CheckFeed(const Feed& feed) const {
+  if (feed.trials < 1) return InvalidArgument("expected at least one trial to run");
+  if (feed.inputs.size() != inputs_.size())
+    return InvalidArgument(fmt::format("expected {} inputs of the network, found {}",
+                                       inputs_.size(), feed.inputs.size()));
+  if (feed.parameters.size() != stacked_.size())
+    return InvalidArgument(fmt::format("expected {} parameters of the network, found {}",
+                                       stacked_.size(), feed.parameters.size()));
+  if (draws_ && !feed.draws)
+    return InvalidArgument("the network draws random numbers: expected where they come from");
+  for (std::size_t i = 0; i < feed.inputs.size(); ++i) {
+    if (feed.inputs[i].stacked() && !stacked_inputs_[i])
+      return InvalidArgument(
+          fmt::format("input {}: expected one for all trials, as it was prepared for", i));
+    const Value& input = feed.inputs[i];
+    if (input.stacked() && input.tensor.size(input.axis) != feed.trials)
+      return InvalidArgument(fmt::format("input {}: expected {} trials, found {}", i, feed.trials,
+                                         input.tensor.size(input.axis)));
+  }
+  for (const Given& each : parameters_) {
+    const at::Tensor& tensor = feed.parameters[each.place];
+    if (!tensor.defined())
+      return InvalidArgument(fmt::format("parameter {}: expected a tensor", each.place));
+    if (stacked_[each.place] && (tensor.dim() < 1 || tensor.size(0) != feed.trials))
+      return InvalidArgument(fmt::format("parameter {}: expected {} trials in its first dimension",
+                                         each.place, feed.trials));
+  }
+  return {};
+}
+
+Result<Outcome> Program::Run(const Feed& feed) const {
+  SLUICE_TRY(CheckFeed(feed));
+  std::vector<Value> registers(registers_);
+  std::vector<std::uint32_t> looped;
+  for (const Constant& each : constants_) registers[each.into] = each.value;
+  for (const Given& each : parameters_)
+    registers[each.into] = stacked_[each.place] ? Stacked(feed.parameters[each.place])
+                                                : Shared(feed.parameters[each.place]);
+  for (const Given& each : inputs_) registers[each.into] = feed.inputs[each.place];
+
+  std::vector<c10::IValue> stack;
+  const Call::Context context{registers, feed.trials, feed.draws, &looped, &stack};
+  RegionGuard guard(device_.type());
+  std::optional<std::uint32_t> region;
+  std::size_t at = 0;
+  try {
+    for (; at < steps_.size(); ++at) {
+      const Step& step = steps_[at];
+      if (step.region != region) {
+        region = step.region;
+        if (region) {
+          guard.Enter(regions_[*region]);
+        } else {
+          guard.Leave();
+        }
+      }
+      RunStep(step, context);
+    }
+  } catch (const c10::Error& error) {
+    return InvalidArgument(fmt::format("{}: {}", where_[at], error.what_without_backtrace()));
+  } catch (const std::bad_alloc&) {
+    return InvalidArgument(fmt::format("{}: there is not enough memory for it", where_[at]));
+  } catch (const std::exception& error) {
+    return InvalidArgument(fmt::format("{}: {}", where_[at], error.what()));
+  }
+  guard.Leave();
+
+  Outcome outcome;
+  for (const Register each : outputs_) outcome.outputs.push_back(registers[each]);
+  for (const Given& each : written_)
+    outcome.written.emplace_back(each.place, At(registers[each.into], 0, feed.trials));
+  for (const std::uint32_t node : looped) outcome.looped.push_back(model::NodeId{node});
+  return outcome;
+}
+
+}  // namespace sluice::train

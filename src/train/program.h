@@ -1,0 +1,102 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "model/graph.h"
+#include "train/step.h"
+
+namespace sluice::train {
+
+struct ProgramOptions {
+  // Devices and the type float32 that a graph names are these instead. The caller also makes `real`
+  // the default type of the process.
+  at::Device device = at::kCPU;
+  at::ScalarType real = at::kFloat;
+  // Of the graph's inputs: those that each trial has its own of. Empty: none.
+  std::vector<bool> stacked_inputs = {};
+};
+
+// A node whose operator has no rule for several trials: it is called trial by trial.
+struct Fallback {
+  model::NodeId node{};
+  std::string op;
+  std::string why;
+};
+
+// What a program is run on.
+struct Feed {
+  std::int64_t trials = 1;
+  // In the order of the graph's. A stacked one has its trials in front; of tied parameters the
+  // first is read.
+  std::span<const at::Tensor> parameters;
+  std::span<const Value> inputs;
+  const Draws* draws = nullptr;
+};
+
+struct Outcome {
+  std::vector<Value> outputs;
+  // Buffers that the network has written, by the place of the parameter: their new tensors, with
+  // the trials in front.
+  std::vector<std::pair<std::size_t, at::Tensor>> written;
+  // Nodes that ran trial by trial: those of fallbacks(), and rare cases of others.
+  std::vector<model::NodeId> looped;
+};
+
+// A network, prepared to be run for several trials at once: each step calls one operator for all of
+// them. It holds nothing of a run, so it can be run from several threads, and for any number of
+// trials and any batch. Gradients are PyTorch's own: those of the sum over the trials of a loss are
+// each trial's alone.
+class Program {
+ public:
+  // Fails with invalid_argument at a node that calls what is not a functional operator of tensors
+  // and numbers, that gives it wrong arguments, or that writes in place what can be seen under
+  // another name. The message names the node.
+  static Result<Program> Prepare(const model::Graph& graph, const ProgramOptions& options = {});
+
+  // Fails with invalid_argument where PyTorch refuses an operator. The message names the node.
+  Result<Outcome> Run(const Feed& feed) const;
+
+  // Whether each trial has its own of this parameter: it is trained, or written.
+  bool stacked(std::size_t parameter) const { return stacked_[parameter]; }
+  bool draws() const { return draws_; }
+  std::span<const Fallback> fallbacks() const { return fallbacks_; }
+  std::size_t steps() const { return steps_.size(); }
+
+ private:
+  friend class Preparation;
+
+  // A value that is there before the first step.
+  struct Given {
+    std::size_t place = 0;
+    Register into = 0;
+  };
+  struct Constant {
+    Register into = 0;
+    Value value;
+  };
+
+  Status CheckFeed(const Feed& feed) const;
+  std::string Where(const Step& step) const;
+
+  std::vector<Step> steps_;
+  std::vector<std::string> where_;  // of each step, for messages
+  std::vector<model::Region> regions_;
+  std::vector<Given> parameters_;  // those that are read or written
+  std::vector<Given> inputs_;
+  std::vector<Constant> constants_;
+  std::vector<Given> written_;
+  std::vector<Register> outputs_;
+  std::vector<bool> stacked_;
+  std::vector<bool> stacked_inputs_;
+  std::vector<Fallback> fallbacks_;
+  std::size_t registers_ = 0;
+  at::Device device_ = at::kCPU;
+  bool draws_ = false;
+};
+
+}  // namespace sluice::train

@@ -1,0 +1,108 @@
+#pragma once
+
+#include "train/step.h"
+
+namespace sluice::train {
+
+// The rule of an operator, by its name without overload: "aten::conv2d". Null if it has none of its
+// own: it is called trial by trial.
+Rule RuleOf(std::string_view op);
+
+// Whether an operator draws random numbers, so that trials differ even if its operands are shared.
+bool DrawsNumbers(const Signature& signature);
+
+// Rules that several operators share. An argument is found by its name in the schema.
+
+// elementwise.cc
+Action Elementwise(const Signature& signature);      // operands broadcast, the result is like them
+Action ElementwiseLoss(const Signature& signature);  // the same with a reduction
+Action LikeShared(const Signature& signature);       // takes sizes and type of a tensor: zeros_like
+Action Prelu(const Signature& signature);            // one slope, or one for each channel
+
+// shape.cc
+Action View(const Signature& signature);
+Action ViewAs(const Signature& signature);
+Action Flatten(const Signature& signature);
+Action Unflatten(const Signature& signature);
+Action Unsqueeze(const Signature& signature);
+Action Squeeze(const Signature& signature);
+Action Transpose(const Signature& signature);
+Action MatrixTranspose(const Signature& signature);
+Action Permute(const Signature& signature);
+Action Expand(const Signature& signature);
+Action ExpandAs(const Signature& signature);
+Action BroadcastTensors(const Signature& signature);
+Action Repeat(const Signature& signature);
+
+// parts.cc
+Action AlongDim(const Signature& signature);  // keeps the dimensions, or splits one: `dim`, `dims`
+Action LastDims(const Signature& signature);  // touches the last two dimensions alone
+Action Select(const Signature& signature);
+Action Unbind(const Signature& signature);
+Action Cat(const Signature& signature);
+Action Stack(const Signature& signature);
+Action Pad(const Signature& signature);
+
+// reduce.cc
+Action Reduce(const Signature& signature);  // over `dim`, or all dimensions, with `keepdim`
+
+// linear.cc
+// x * weight^T + bias, each of them shared or stacked. The result is stacked if one of them is.
+Value LinearOf(const Value& x, const Value& weight, const Value& bias, std::int64_t trials);
+Action Linear(const Signature& signature);
+Action Matmul(const Signature& signature);
+Action AddMatmul(const Signature& signature);
+Action AddBatchedMatmul(const Signature& signature);
+Action Einsum(const Signature& signature);
+
+// convolution.cc
+Action Convolution(const Signature& signature);
+Action TransposedConvolution(const Signature& signature);
+
+// norm.cc
+Action BatchNorm(const Signature& signature);
+Action GroupNorm(const Signature& signature);
+Action LayerNorm(const Signature& signature);
+Action RmsNorm(const Signature& signature);
+Action WeightNorm(const Signature& signature);
+
+// images.cc: the batch is the first of 3, 4, or 5 dimensions, and carries the trials too
+Action Images1d(const Signature& signature);
+Action Images2d(const Signature& signature);
+Action Images3d(const Signature& signature);
+
+// index.cc
+Action Embedding(const Signature& signature);
+Action Gather(const Signature& signature);
+Action IndexSelect(const Signature& signature);
+Action Index(const Signature& signature);
+Action OneHot(const Signature& signature);
+
+// recurrent.cc
+Action Recurrent(const Signature& signature);
+Action RecurrentCell(const Signature& signature);
+
+// attention.cc
+Action Attention(const Signature& signature);
+
+// losses.cc
+Action CrossEntropy(const Signature& signature);
+
+// random.cc
+Action Dropout(const Signature& signature);
+Action FeatureDropout(const Signature& signature);
+Action AlphaDropout(const Signature& signature);
+Action Rand(const Signature& signature);
+Action RandNormal(const Signature& signature);
+Action Bernoulli(const Signature& signature);
+
+// A tensor of 0 and `kept` with trials in front and these logical sizes, for one node: an element
+// is kept with this probability.
+at::Tensor DrawnMask(const Call& call, at::IntArrayRef sizes, double probability, double kept,
+                     const at::TensorOptions& options);
+
+// The mean or sum of all elements of a trial, as the loss operators count reductions.
+enum class Reduction : std::int64_t { kNone = 0, kMean = 1, kSum = 2 };
+Value Reduced(const Value& value, Reduction reduction);
+
+}  // namespace sluice::train
