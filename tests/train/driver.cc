@@ -1,6 +1,6 @@
 // train-driver ARCHIVE|zoo:NETWORK FEED RESULTS: runs a network for several trials at once, as
-// tests/train/driver.py asks. FEED and RESULTS are lines, then the bytes of the tensors in the order
-// of the lines that name them. FEED has these lines:
+// tests/train/driver.py asks. FEED and RESULTS are lines, then the bytes of the tensors, in the
+// order of the lines that name them. FEED has these lines:
 //
 //   trials SEED...                   a line of their seeds
 //   input TYPE SIZES                 of all trials, in the order of the network
