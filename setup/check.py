@@ -2,8 +2,8 @@
 
     python setup/check.py [--room ROOM] [--preset PRESET] [--fuzz-seconds S] [--jobs N]
 
-ROOM is a folder of src, or rig, contract, python, oracle, conversations, e2e, edges, includes,
-lean, fuzz, or plants. If PRESET is not release, only the C++ tests of that preset's build are run.
+ROOM is a folder of src, or rig, contract, python, oracle, fused, conversations, e2e, edges,
+includes, lean, fuzz, or plants. If PRESET is not release, only the C++ tests of that preset's build are run.
 Passing tests print nothing.
 """
 
@@ -25,12 +25,13 @@ PYTEST_SUITES = {
     "lean": "tests/lean",
     "python": "python/tests",
     "oracle": "tests/model",
+    "fused": "tests/train",
     "conversations": "tests/client",
     "e2e": "tests/e2e",
     "edges": "tests/edges",
 }
 # Suites whose tests run in parallel. The tests of `oracle` do not: they share exported networks.
-PARALLEL_SUITES = ("conversations", "e2e", "python", "edges")
+PARALLEL_SUITES = ("conversations", "e2e", "python", "edges", "fused")
 CTEST_NOISE = re.compile(
     r"^\s*(Start\s+\d+:|\d+/\d+ Test\s+#\d+:.*(Passed|\*\*\*Skipped)|Test project |Internal ctest|"
     r"Total Test time|Errors while running|\d+% tests passed|Label Time Summary|$)"
