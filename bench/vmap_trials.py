@@ -14,6 +14,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "examples/b
 
 import sluice  # noqa: E402
 import torch  # noqa: E402
+
 import train as example  # noqa: E402
 
 

@@ -3,8 +3,8 @@
     python setup/check.py [--room ROOM] [--preset PRESET] [--fuzz-seconds S] [--jobs N]
 
 ROOM is a folder of src, or rig, contract, python, oracle, fused, conversations, e2e, edges,
-includes, lean, fuzz, or plants. If PRESET is not release, only the C++ tests of that preset's build are run.
-Passing tests print nothing.
+includes, lean, fuzz, or plants. If PRESET is not release, only the C++ tests of that preset's
+build are run. Passing tests print nothing.
 """
 
 import argparse

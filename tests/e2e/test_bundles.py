@@ -65,8 +65,9 @@ def test_with_fuse_a_bundle_has_several(house):
 
 
 def test_a_later_study_begins_with_what_the_program_measured(house):
-    measures = "        if step.joined:\n            bundle.profile(trial, trials=4, work_per_second=7)"
-    script = house.write("trial.py", SCRIPT + measures + "\n")
+    measured = "bundle.profile(trial, trials=4, work_per_second=7)"
+    measures = f"        if step.joined:\n            {measured}\n"
+    script = house.write("trial.py", SCRIPT + measures)
     text = STUDY.format(program=python_program(script), more="policy: hydro\nfuse: 4")
     house.write("study.yaml", text)
     python = {"PYTHONPATH": str(ROOT / "python")}

@@ -206,7 +206,8 @@ def test_what_optuna_would_not_write(house, theirs, tmp_path, sql, code, said):
 
 def test_files_of_others(house, tmp_path):
     assert "no such file" in refused(house, "import", "nowhere.db", code=2)
-    assert "found something that is not a regular file" in refused(house, "import", tmp_path, code=2)
+    said = refused(house, "import", tmp_path, code=2)
+    assert "found something that is not a regular file" in said
     for content in ("", "SQLite format", "x" * 5000):
         path = house.write("other.db", content)
         assert "this file is not an SQLite file" in refused(house, "import", path, code=2)

@@ -76,8 +76,11 @@ def test_the_package_and_the_program_agree(tmp_path):
     torch = pytest.importorskip("torch")
     from sluice._safetensors import write_tensors
 
-    given = {"input.0": torch.arange(6).reshape(2, 3), "output.0": torch.tensor([1.5, float("nan")]),
-             "half": torch.tensor([1.0]).bfloat16()}
+    given = {
+        "input.0": torch.arange(6).reshape(2, 3),
+        "output.0": torch.tensor([1.5, float("nan")]),
+        "half": torch.tensor([1.0]).bfloat16(),
+    }
     write_tensors(tmp_path / "theirs", given)
     copy(tmp_path / "theirs", tmp_path / "ours")
     tensors, _ = read(tmp_path / "ours")
