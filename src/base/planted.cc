@@ -73,7 +73,6 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"blamed-together", "when a process of several trials dies, all its trials have failed"},
       {"never-alone", "a trial joins a third process of several trials after two such have died"},
       {"past-capacity", "a process is given more trials than it takes"},
-      {"before-dropping", "a process is given a trial before it is told which ones to drop"},
       {"killed-neighbours",
        "a process is ended because of one of its trials, and its other trials cannot save first"},
       {"joined-by-number", "a launch joins a process by a number that is used again for others"},

@@ -115,7 +115,7 @@ void Workforce::GreetBundle(Peer& peer, Host& host) {
   for (const wire::LaunchRef& at : hello.launches) {
     const auto member = host.members.find(at);
     if (!IsRunning(at) || member == host.members.end()) {
-      if (!Planted("before-dropping")) host.to_drop.insert(at);
+      host.to_drop.insert(at);
       RefuseLaunchInTurn(peer, at);
       continue;
     }
