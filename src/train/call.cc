@@ -79,6 +79,12 @@ const Draws& Call::draws() const {
   return *context_.draws;
 }
 
+const std::vector<double>* Call::rates() const {
+  for (const DropoutRates& each : context_.dropout)
+    if (each.node == step_.nodes.front()) return &each.of_trials;
+  return nullptr;
+}
+
 bool Call::Has(int place) const {
   if (place < 0) return false;
   const Operand& operand = step_.operands[place];

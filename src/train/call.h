@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "train/draws.h"
+#include "train/dropout.h"
 #include "train/torch.h"
 #include "train/value.h"
 
@@ -49,6 +50,7 @@ class Call {
     std::span<Value> registers;
     std::int64_t trials = 1;
     const Draws* draws = nullptr;
+    std::span<const DropoutRates> dropout = {};
     std::vector<std::uint32_t>* looped = nullptr;  // nodes that were run trial by trial
     std::vector<c10::IValue>* stack = nullptr;     // kept between calls for its memory
   };
@@ -57,6 +59,8 @@ class Call {
   std::int64_t trials() const { return context_.trials; }
   const Step& step() const { return step_; }
   const Draws& draws() const;
+  // The rates of dropout that the run says for this node, by trial. Null: it says none.
+  const std::vector<double>* rates() const;
 
   // Whether the argument is neither left out nor none.
   bool Has(int place) const;

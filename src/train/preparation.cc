@@ -95,6 +95,7 @@ class Preparation {
       made_.outputs_.push_back(RegisterOf(output));
     }
     FreeAfterLastUse();
+    for (const DropoutNode& each : DropoutNodes(graph_)) made_.dropout_.push_back(each.node);
     made_.regions_ = graph_.regions;
     made_.device_ = options_.device;
     return std::move(made_);
@@ -120,7 +121,9 @@ class Preparation {
         made_.stacked_[i] = made_.stacked_[*parameter.tied_to];
         continue;
       }
-      made_.stacked_[i] = parameter.trainable || IsWritten(parameter.value);
+      made_.stacked_[i] =
+          parameter.trainable || IsWritten(parameter.value) ||
+          (i < options_.stacked_parameters.size() && options_.stacked_parameters[i]);
       made_.parameters_.push_back({i, RegisterOf(parameter.value)});
       by_register_[RegisterOf(parameter.value)] = i;
     }
@@ -337,6 +340,10 @@ class Preparation {
 };
 
 Result<Program> Program::Prepare(const model::Graph& graph, const ProgramOptions& options) {
+  if (options.stacked_parameters.size() > graph.parameters.size())
+    return InvalidArgument(
+        fmt::format("expected at most {} parameters that each trial has its own of, found {}",
+                    graph.parameters.size(), options.stacked_parameters.size()));
   try {
     return Preparation(graph, options).Make();
   } catch (const c10::Error& error) {

@@ -3,6 +3,7 @@
 #include <ATen/autocast_mode.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <new>
 
@@ -94,6 +95,19 @@ Status Program::CheckFeed(const Feed& feed) const {
                                        stacked_.size(), feed.parameters.size()));
   if (draws_ && !feed.draws)
     return InvalidArgument("the network draws random numbers: expected where they come from");
+  for (const DropoutRates& each : feed.dropout) {
+    const auto node = static_cast<std::size_t>(each.node);
+    if (!std::ranges::binary_search(dropout_, each.node))
+      return InvalidArgument(fmt::format(
+          "expected rates for nodes that drop something, found them for node {}", node));
+    if (each.of_trials.size() != static_cast<std::size_t>(feed.trials))
+      return InvalidArgument(fmt::format("dropout of node {}: expected {} rates, found {}", node,
+                                         feed.trials, each.of_trials.size()));
+    for (const double rate : each.of_trials)
+      if (!(rate >= 0 && rate <= 1))
+        return InvalidArgument(
+            fmt::format("dropout of node {}: expected rates from 0 to 1, found {}", node, rate));
+  }
   for (std::size_t i = 0; i < feed.inputs.size(); ++i) {
     if (feed.inputs[i].stacked() && !stacked_inputs_[i])
       return InvalidArgument(
@@ -125,7 +139,12 @@ Result<Outcome> Program::Run(const Feed& feed) const {
   for (const Given& each : inputs_) registers[each.into] = feed.inputs[each.place];
 
   std::vector<c10::IValue> stack;
-  const Call::Context context{registers, feed.trials, feed.draws, &looped, &stack};
+  const Call::Context context{.registers = registers,
+                              .trials = feed.trials,
+                              .draws = feed.draws,
+                              .dropout = feed.dropout,
+                              .looped = &looped,
+                              .stack = &stack};
   RegionGuard guard(device_.type());
   std::optional<std::uint32_t> region;
   std::size_t at = 0;

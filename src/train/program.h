@@ -19,6 +19,10 @@ struct ProgramOptions {
   at::ScalarType real = at::kFloat;
   // Of the graph's inputs: those that each trial has its own of. Empty: none.
   std::vector<bool> stacked_inputs = {};
+  // Of the graph's parameters: those that each trial has its own of although this graph neither
+  // trains nor writes them. An evaluation reads the running statistics of each trial. Of tied
+  // parameters the first counts. Empty: none.
+  std::vector<bool> stacked_parameters = {};
 };
 
 // A node whose operator has no rule for several trials: it is called trial by trial.
@@ -36,6 +40,8 @@ struct Feed {
   std::span<const at::Tensor> parameters;
   std::span<const Value> inputs;
   const Draws* draws = nullptr;
+  // For nodes of Program::dropout() whose rates are not those in the graph.
+  std::span<const DropoutRates> dropout = {};
 };
 
 struct Outcome {
@@ -61,9 +67,12 @@ class Program {
   // Fails with invalid_argument where PyTorch refuses an operator. The message names the node.
   Result<Outcome> Run(const Feed& feed) const;
 
-  // Whether each trial has its own of this parameter: it is trained, or written.
+  // Whether each trial has its own of this parameter: it is trained or written, or the options say
+  // so.
   bool stacked(std::size_t parameter) const { return stacked_[parameter]; }
   bool draws() const { return draws_; }
+  // The nodes whose rates of dropout can be set in a run.
+  std::span<const model::NodeId> dropout() const { return dropout_; }
   std::span<const Fallback> fallbacks() const { return fallbacks_; }
   std::size_t steps() const { return steps_.size(); }
 
@@ -94,6 +103,7 @@ class Program {
   std::vector<bool> stacked_;
   std::vector<bool> stacked_inputs_;
   std::vector<Fallback> fallbacks_;
+  std::vector<model::NodeId> dropout_;  // sorted
   std::size_t registers_ = 0;
   at::Device device_ = at::kCPU;
   bool draws_ = false;

@@ -222,6 +222,38 @@ TEST(ProgramTest, WhatIsDroppedDependsOnTheTrialAlone) {
   EXPECT_FALSE(program->Run({.trials = 3, .parameters = all, .inputs = inputs}));
 }
 
+// What is trained elsewhere, or written by another graph, differs between trials here too.
+TEST(ProgramTest, ParametersThatTheOptionsNameAreOfEachTrial) {
+  GraphMaker maker;
+  const auto x = maker.Input();
+  const auto mean = maker.Parameter("mean", false);
+  const auto variance = maker.Parameter("variance", false);
+  const auto table = maker.Parameter("table", false);
+  auto y = maker.Call("aten.batch_norm.default",
+                      {x, Given(), Given(), mean, variance, false, 0.1, 1e-5, false});
+  const model::Graph graph = maker.Finish({maker.Call("aten.mul.Tensor", {y, table})});
+  const auto program =
+      Program::Prepare(graph, {.real = at::kDouble, .stacked_parameters = {true, true, false}});
+  ASSERT_TRUE(program) << program.error().message;
+  EXPECT_TRUE(program->stacked(0));
+  EXPECT_TRUE(program->stacked(1));
+  EXPECT_FALSE(program->stacked(2));
+  const std::vector<Value> inputs = {Shared(Numbers({6, 4}, 1))};
+  const std::vector<at::Tensor> parameters = {Numbers({3, 4}, 2), Numbers({3, 4}, 3).abs(),
+                                              Numbers({4}, 4)};
+  const auto found = program->Run({.trials = 3, .parameters = parameters, .inputs = inputs});
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_TRUE(found->written.empty());
+  for (std::int64_t trial = 0; trial < 3; ++trial) {
+    const at::Tensor alone = at::batch_norm(inputs[0].tensor, {}, {}, parameters[0][trial],
+                                            parameters[1][trial], false, 0.1, 1e-5, false);
+    EXPECT_LT(Difference(OfTrial(found->outputs[0], trial), alone * parameters[2]), 1e-12);
+  }
+  EXPECT_THAT(
+      Program::Prepare(graph, {.stacked_parameters = {true, true, true, true}}).error().message,
+      HasSubstr("expected at most 3 parameters"));
+}
+
 TEST(ProgramTest, AnOperatorWithoutARuleIsToldAndRunsTrialByTrial) {
   GraphMaker maker;
   const auto x = maker.Input();

@@ -21,7 +21,7 @@ at::Tensor Folded(const Value& value, std::int64_t rank, std::int64_t trials) {
 }
 
 // As PyTorch defines it, with dropout of the weights by draws of each trial.
-Value AttentionWithDropout(const Call& call, double probability) {
+Value AttentionWithDropout(const Call& call, const Rates& rates) {
   const std::int64_t trials = call.trials();
   const at::Tensor query = At(call.Tensor(0), 0, trials);
   const auto heads = [&](int place) {
@@ -46,9 +46,10 @@ Value AttentionWithDropout(const Call& call, double probability) {
              (tensor.scalar_type() == at::kBool ? Forbidding(tensor, scores.options()) : tensor);
   }
   at::Tensor weights = at::softmax(scores, -1);
-  const Sizes sizes(weights.sizes().begin() + 1, weights.sizes().end());
-  weights =
-      weights * DrawnMask(call, sizes, 1 - probability, 1 / (1 - probability), weights.options());
+  if (!AllZero(rates)) {
+    const Sizes sizes(weights.sizes().begin() + 1, weights.sizes().end());
+    weights = weights * DropoutMask(call, sizes, rates, weights.options());
+  }
   return Stacked(at::matmul(weights, value));
 }
 
@@ -57,8 +58,9 @@ Value AttentionWithDropout(const Call& call, double probability) {
 Action Attention(const Signature& signature) {
   if (signature.operands.size() != 8) return {};
   return [](Call& call) {
-    const double probability = call.Real(4);
-    if (probability > 0) return call.Return(AttentionWithDropout(call, probability));
+    // Also if all trials of this run drop nothing: a trial computes alike in every bundle.
+    if (call.Real(4) > 0)
+      return call.Return(AttentionWithDropout(call, RatesOf(call, call.Real(4))));
     if (!call.AnyStacked()) return call.Loop();
     const Value& query = call.Tensor(0);
     const Value& mask = call.Tensor(3);

@@ -109,7 +109,7 @@ void RunLayers(Call& call, Cell cell) {
   const bool batch_first = call.Flag(kBatchFirst);
   const std::int64_t layers = call.Integer(kLayers);
   const std::int64_t directions = call.Flag(kBidirectional) ? 2 : 1;
-  const double p = call.Flag(kTrain) ? call.Real(kDropout) : 0;
+  const Rates rates = RatesOf(call, call.Flag(kTrain) ? call.Real(kDropout) : 0);
   const auto weights = WeightsOf(call, call.Flag(kHasBiases), layers * directions);
   std::vector<at::Tensor> states;
   if (cell == Cell::kLstm) {
@@ -122,9 +122,9 @@ void RunLayers(Call& call, Cell cell) {
     x = given.stacked() ? Stacked(InFront(given).transpose(1, 2))
                         : Shared(given.tensor.transpose(0, 1));
   at::Tensor masks;
-  if (p > 0 && layers > 1)
-    masks = DrawnMask(call, {layers - 1, x.size(0), x.size(1), directions * states[0].size(-1)},
-                      1 - p, p < 1 ? 1 / (1 - p) : 0, x.tensor.options());
+  if (!AllZero(rates) && layers > 1)
+    masks = DropoutMask(call, {layers - 1, x.size(0), x.size(1), directions * states[0].size(-1)},
+                        rates, x.tensor.options());
   std::vector<at::Tensor> hidden;
   std::vector<at::Tensor> memory;
   for (std::int64_t layer = 0; layer < layers; ++layer) {

@@ -115,6 +115,7 @@ constexpr RuleRow kRules[] = {
     {"aten::expand", Expand},
     {"aten::expand_as", ExpandAs},
     {"aten::expm1", Elementwise},
+    {"aten::feature_alpha_dropout", FeatureAlphaDropout},
     {"aten::feature_dropout", FeatureDropout},
     {"aten::fix", Elementwise},
     {"aten::flatten", Flatten},
@@ -343,8 +344,12 @@ bool DrawsNumbers(const Signature& signature) {
     const c10::IValue& trains = signature.operands[signature.Place("train")].constant;
     return !(p.isDouble() && p.toDouble() == 0) && !(trains.isBool() && !trains.toBool());
   }
-  return rule == Dropout || rule == FeatureDropout || rule == AlphaDropout || rule == Rand ||
-         rule == RandNormal || rule == Bernoulli;
+  if (rule == Dropout || rule == FeatureDropout || rule == AlphaDropout ||
+      rule == FeatureAlphaDropout) {
+    const c10::IValue& trains = signature.operands[signature.Place("train")].constant;
+    return !(trains.isBool() && !trains.toBool());
+  }
+  return rule == Rand || rule == RandNormal || rule == Bernoulli;
 }
 
 }  // namespace sluice::train

@@ -88,18 +88,25 @@ Action Attention(const Signature& signature);
 // losses.cc
 Action CrossEntropy(const Signature& signature);
 
-// random.cc
+// dropout.cc
 Action Dropout(const Signature& signature);
 Action FeatureDropout(const Signature& signature);
 Action AlphaDropout(const Signature& signature);
+Action FeatureAlphaDropout(const Signature& signature);
+
+// The rate of dropout of each trial: what the run says for the node, or else what the graph has.
+using Rates = c10::SmallVector<double, 8>;
+Rates RatesOf(const Call& call, double in_graph);
+bool AllZero(const Rates& rates);
+// For one node: a tensor with trials in front and these logical sizes. An element is 0 with the
+// rate of its trial, and else what keeps the mean.
+at::Tensor DropoutMask(const Call& call, at::IntArrayRef sizes, const Rates& rates,
+                       const at::TensorOptions& options);
+
+// random.cc
 Action Rand(const Signature& signature);
 Action RandNormal(const Signature& signature);
 Action Bernoulli(const Signature& signature);
-
-// A tensor of 0 and `kept` with trials in front and these logical sizes, for one node: an element
-// is kept with this probability.
-at::Tensor DrawnMask(const Call& call, at::IntArrayRef sizes, double probability, double kept,
-                     const at::TensorOptions& options);
 
 // The mean or sum of all elements of a trial, as the loss operators count reductions.
 enum class Reduction : std::int64_t { kNone = 0, kMean = 1, kSum = 2 };
