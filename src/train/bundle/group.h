@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "train/bundle/stack.h"
+#include "train/bundle/width_choice.h"
+
+namespace sluice::train {
+
+// A number for a trial of a group that is not used again.
+enum class MemberId : std::uint64_t {};
+
+// All trials of one shape in this process. They are trained in stacks of as many trials as is
+// fastest. A trial may join, leave, wait or go on between any two steps.
+class Group {
+ public:
+  struct Options {
+    bool unit_is_epoch = true;  // otherwise a unit of work is a step
+    // How long the caller's clock has run, in seconds. Empty: all trials are in one stack.
+    std::function<double()> seconds = {};
+  };
+  Group(std::shared_ptr<const PreparedNetwork> network, std::unique_ptr<Batches> batches,
+        Options options);
+
+  const PreparedNetwork& network() const { return *network_; }
+  std::size_t size() const { return members_.size(); }
+  // How many steps make a unit of work.
+  std::int64_t steps_per_unit() const { return steps_per_unit_; }
+
+  // A trial begins, from its initial weights or from a state that was saved. Fails if the state is
+  // none of this network. The trial's recipe has the shape of the group.
+  Result<MemberId> Join(const recipe::TrialRecipe& recipe, std::uint64_t seed,
+                        std::optional<TrialState> state);
+  void Leave(MemberId member);
+  // A trial that waits keeps its state and is not trained.
+  void SetWaiting(MemberId member, bool waiting);
+  bool AnyTrains() const;
+
+  TrialState StateOf(MemberId member) const;
+  std::int64_t StepOf(MemberId member) const;
+
+  struct Trained {
+    MemberId member{};
+    std::int64_t steps = 0;  // done by now
+    double loss = 0;         // before the step; of the training batch
+  };
+  // Trains every trial that does not wait by one step. If the memory does not suffice for a stack,
+  // stacks get half as many trials from now on, and trials that have not trained are missing in the
+  // result. Fails with unavailable if it does not suffice for one trial alone.
+  Result<std::vector<Trained>> Step();
+
+  // Whether there are examples to evaluate on that are not trained on.
+  bool has_evaluation() const { return batches_->evaluation_examples() > 0; }
+  // Evaluates these trials, in this order.
+  Result<std::vector<Measured>> Evaluate(const std::vector<MemberId>& members) const;
+
+  // How many trials are stacked in one program now.
+  std::size_t width() const { return width_; }
+  // No stack gets more trials than this from now on.
+  void LimitWidth(std::size_t most);
+
+ private:
+  struct Place {
+    std::size_t stack = 0;
+    std::size_t at = 0;
+  };
+  struct Joined {
+    Member member;
+    bool waiting = false;
+    std::optional<TrialState> parked;  // while it is in no stack
+  };
+
+  // Puts all trials that train into stacks of this width, the earliest first.
+  void Arrange(std::size_t width);
+  std::optional<Place> PlaceOf(MemberId member) const;
+
+  std::shared_ptr<const PreparedNetwork> network_;
+  Options options_;
+  std::unique_ptr<Batches> batches_;
+  std::int64_t steps_per_unit_ = 1;
+  std::map<MemberId, Joined> members_;
+  std::vector<Stack> stacks_;
+  std::vector<std::vector<MemberId>> in_stacks_;
+  WidthChoice choice_;
+  std::size_t width_ = 0;
+  std::size_t most_width_ = SIZE_MAX;
+  std::uint64_t next_member_ = 0;
+};
+
+}  // namespace sluice::train

@@ -1,0 +1,135 @@
+#include "train/bundle/prepared_network.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "model/evaluate/evaluation.h"
+
+namespace sluice::train {
+namespace {
+
+// The first seed of all: what trials share is the same in every study.
+constexpr std::uint64_t kSharedSeed = 0;
+
+// Whether the first input may have any number of examples.
+bool FixesBatch(const model::Graph& graph) {
+  if (graph.inputs.empty()) return true;
+  const model::Value& input = graph.value(graph.inputs.front());
+  return input.sizes.empty() || input.sizes.front().symbol.empty();
+}
+
+}  // namespace
+
+PreparedNetwork::PreparedNetwork(TrainedNetwork network, Program together, Program apart,
+                                 Program evaluation)
+    : network_(std::move(network)),
+      together_(std::move(together)),
+      apart_(std::move(apart)),
+      evaluation_(std::move(evaluation)) {}
+
+Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Open(
+    const recipe::TrialRecipe& shape) {
+  SLUICE_ASSIGN(TrainedNetwork network, OpenTrainedNetwork(shape));
+  return Prepare(std::move(network), shape);
+}
+
+Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
+    TrainedNetwork network, const recipe::TrialRecipe& shape) {
+  SLUICE_ASSIGN(const LossKind loss, LossKindOf(shape.loss));
+  const at::ScalarType real = RealOf(shape.precision);
+  const model::Graph& graph = network.graph;
+  const auto named = [&](Error error) {
+    error.message = fmt::format("{}: {}", shape.network, error.message);
+    return std::unexpected(std::move(error));
+  };
+  auto together = Program::Prepare(graph, {.real = real});
+  if (!together) return named(together.error());
+  auto apart = Program::Prepare(
+      graph, {.real = real,
+              .stacked_inputs = std::vector<bool>(graph.inputs.size(), true)});
+  if (!apart) return named(apart.error());
+
+  std::vector<std::string> notes;
+  std::vector<bool> stacked(graph.parameters.size());
+  for (std::size_t i = 0; i < stacked.size(); ++i) stacked[i] = together->stacked(i);
+  model::Graph evaluated = graph;
+  if (!shape.evaluate_as_trained) {
+    auto evaluation = model::MakeEvaluation(graph);
+    if (!evaluation) return named(evaluation.error());
+    evaluated = std::move(evaluation->graph);
+    notes = std::move(evaluation->notes);
+  }
+  auto evaluation = Program::Prepare(
+      evaluated, {.real = real, .stacked_parameters = stacked});
+  if (!evaluation) return named(evaluation.error());
+
+  auto made = std::shared_ptr<PreparedNetwork>(new PreparedNetwork(
+      std::move(network), std::move(*together), std::move(*apart), std::move(*evaluation)));
+  made->real_ = real;
+  made->loss_ = loss;
+  made->evaluates_as_trained_ = shape.evaluate_as_trained;
+  made->moments_ = MomentsOf(shape.optimizer.kind);
+  made->notes_ = std::move(notes);
+  for (const Fallback& each : made->together_.fallbacks())
+    made->notes_.push_back(fmt::format("{} runs trial by trial: {}", each.op, each.why));
+  made->dropout_nodes_ = DropoutNodes(made->graph());
+  made->batch_is_fixed_ = FixesBatch(made->graph());
+  for (std::size_t i = 0; i < made->graph().parameters.size(); ++i) {
+    const model::Parameter& each = made->graph().parameters[i];
+    if (!each.trainable || each.tied_to) continue;
+    made->trained_.push_back(i);
+    made->factors_.push_back(FactorsOf(shape.optimizer.kind, made->network_.plans[i]));
+  }
+  SLUICE_ASSIGN(made->shared_, InitialTensors(made->network_, kSharedSeed, real));
+  return made;
+}
+
+Result<TrialState> PreparedNetwork::InitialState(std::uint64_t trial_seed) const {
+  TrialState state;
+  SLUICE_ASSIGN(state.parameters, InitialTensors(network_, trial_seed, real_));
+  for (std::size_t i = 0; i < state.parameters.size(); ++i)
+    if (!stacked(i)) state.parameters[i] = at::Tensor();
+  SLUICE_TRY(Complete(state));
+  return state;
+}
+
+Status PreparedNetwork::Complete(TrialState& state) const {
+  const std::size_t count = graph().parameters.size();
+  state.parameters.resize(count);
+  state.moment1.resize(count);
+  state.moment2.resize(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const model::Parameter& each = graph().parameters[i];
+    if (each.tied_to || !stacked(i)) continue;
+    const at::Tensor& own = state.parameters[i];
+    if (!own.defined() || own.sizes() != at::IntArrayRef(each.sizes))
+      return InvalidArgument(
+          fmt::format("expected the sizes of '{}' as in {}", each.name, network_.name));
+    if (!each.trainable) continue;
+    const auto complete = [&](at::Tensor& moment, int number) {
+      if (moments_ < number) {
+        moment = at::Tensor();
+      } else if (!moment.defined()) {
+        moment = at::zeros_like(own);
+      }
+    };
+    complete(state.moment1[i], 1);
+    complete(state.moment2[i], 2);
+  }
+  return {};
+}
+
+double RateOfDropout(const recipe::TrialRecipe& recipe, const DropoutNode& node) {
+  const std::string* longest = nullptr;
+  double rate = recipe.dropout.value_or(node.rate);
+  for (const auto& [path, of_module] : recipe.dropout_of) {
+    if (!LiesIn(node.module, path) || (longest && longest->size() >= path.size())) continue;
+    longest = &path;
+    rate = of_module;
+  }
+  return rate;
+}
+
+}  // namespace sluice::train

@@ -1,0 +1,225 @@
+#include "train/bundle/stack.h"
+
+#include <ATen/autocast_mode.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+#include "train/failure.h"
+#include "train/measure/losses.h"
+#include "train/measure/metrics.h"
+#include "train/update/optimizer.h"
+#include "train/update/schedule.h"
+
+namespace sluice::train {
+namespace {
+
+// The trials at these places, in their order.
+at::Tensor Picked(const at::Tensor& stacked, std::span<const std::size_t> places) {
+  std::vector<std::int64_t> indices(places.begin(), places.end());
+  return stacked.detach().index_select(0, at::tensor(indices, at::kLong));
+}
+
+std::vector<std::size_t> AllBut(std::size_t count, std::span<const std::size_t> places) {
+  std::vector<std::size_t> rest;
+  for (std::size_t at = 0; at < count; ++at)
+    if (!std::ranges::binary_search(places, at)) rest.push_back(at);
+  return rest;
+}
+
+// A stack of what trials bring along, behind what is there. Undefined if no trial has it.
+at::Tensor Joined(const at::Tensor& before, std::span<TrialState> states,
+                  std::vector<at::Tensor> TrialState::* tensors, std::size_t place) {
+  std::vector<at::Tensor> parts;
+  if (before.defined() && before.size(0) > 0) parts.push_back(before.detach());
+  for (TrialState& state : states) {
+    const at::Tensor& own = (state.*tensors)[place];
+    if (!own.defined()) return {};
+    parts.push_back(own.unsqueeze(0));
+  }
+  return at::cat(parts);
+}
+
+}  // namespace
+
+void Stack::Add(std::span<const Member> members, std::vector<TrialState> states) {
+  SLUICE_CHECK(members.size() == states.size() && !states.empty(), "each trial has a state");
+  const std::size_t count = network_->graph().parameters.size();
+  parameters_.resize(count);
+  moment1_.resize(count);
+  moment2_.resize(count);
+  for (std::size_t place = 0; place < count; ++place) {
+    const model::Parameter& parameter = network_->graph().parameters[place];
+    if (parameter.tied_to) continue;
+    if (!network_->stacked(place)) {
+      parameters_[place] = network_->shared(place);
+      continue;
+    }
+    parameters_[place] = Joined(parameters_[place], states, &TrialState::parameters, place);
+    if (!parameter.trainable) continue;
+    parameters_[place].requires_grad_();
+    moment1_[place] = Joined(moment1_[place], states, &TrialState::moment1, place);
+    moment2_[place] = Joined(moment2_[place], states, &TrialState::moment2, place);
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    members_.push_back(members[i]);
+    steps_.push_back(states[i].step);
+  }
+  NoteDropout();
+}
+
+TrialState Stack::StateOf(std::size_t at) const {
+  TrialState state;
+  state.step = steps_[at];
+  const auto pick = [&](const std::vector<at::Tensor>& from, std::vector<at::Tensor>& into) {
+    into.resize(from.size());
+    for (std::size_t place = 0; place < from.size(); ++place)
+      if (from[place].defined() && network_->stacked(place))
+        into[place] = from[place].detach()[static_cast<std::int64_t>(at)].clone();
+  };
+  pick(parameters_, state.parameters);
+  pick(moment1_, state.moment1);
+  pick(moment2_, state.moment2);
+  return state;
+}
+
+std::vector<TrialState> Stack::Remove(std::span<const std::size_t> places) {
+  std::vector<TrialState> states;
+  for (const std::size_t at : places) states.push_back(StateOf(at));
+  const std::vector<std::size_t> rest = AllBut(members_.size(), places);
+  const auto keep = [&](std::vector<at::Tensor>& tensors) {
+    for (std::size_t place = 0; place < tensors.size(); ++place) {
+      at::Tensor& tensor = tensors[place];
+      if (!tensor.defined() || !network_->stacked(place)) continue;
+      const bool trained = tensor.requires_grad();
+      tensor = Picked(tensor, rest);
+      tensor.requires_grad_(trained);
+    }
+  };
+  keep(parameters_);
+  keep(moment1_);
+  keep(moment2_);
+  for (auto at = places.rbegin(); at != places.rend(); ++at) {
+    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(*at));
+    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(*at));
+  }
+  NoteDropout();
+  return states;
+}
+
+std::vector<DropoutRates> Stack::RatesOf(std::span<const std::size_t> places) const {
+  std::vector<DropoutRates> all;
+  for (const DropoutNode& node : network_->dropout_nodes()) {
+    DropoutRates rates{.node = node.node, .of_trials = {}};
+    for (const std::size_t at : places)
+      rates.of_trials.push_back(RateOfDropout(members_[at].recipe, node));
+    all.push_back(std::move(rates));
+  }
+  return all;
+}
+
+void Stack::NoteDropout() {
+  std::vector<std::size_t> all(members_.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  dropout_ = RatesOf(all);
+}
+
+Result<std::vector<double>> Stack::Step(Batches& batches) {
+  SLUICE_ASSIGN(const Batch batch, batches.ForTraining(steps_));
+  std::vector<CounterDraws::Trial> keys;
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    keys.push_back({.seed = members_[i].seed, .step = static_cast<std::uint64_t>(steps_[i])});
+  const CounterDraws draws(std::move(keys));
+  const Program& program = batch.inputs.front().stacked() ? network_->apart() : network_->together();
+  SLUICE_ASSIGN(Outcome outcome, program.Run({.trials = trials(),
+                                              .parameters = parameters_,
+                                              .inputs = batch.inputs,
+                                              .draws = &draws,
+                                              .dropout = dropout_}));
+  std::vector<double> smoothing;
+  for (const Member& member : members_) smoothing.push_back(member.recipe.label_smoothing);
+  SLUICE_ASSIGN(const at::Tensor losses,
+                LossOfTrials(network_->loss(), {.output = outcome.outputs.front(),
+                                                .target = batch.target,
+                                                .trials = trials(),
+                                                .examples = batch.examples},
+                             smoothing));
+  SLUICE_ASSIGN(const std::vector<at::Tensor> gradients, GradientsOf(losses));
+  std::vector<TrialUpdate> updates;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const recipe::TrialRecipe& recipe = members_[i].recipe;
+    updates.push_back({.settings = recipe.optimizer,
+                       .lr = RateAt(recipe.optimizer, recipe.schedule, steps_[i],
+                                    members_[i].steps_per_unit),
+                       .step = steps_[i]});
+  }
+  std::vector<TrainedTensor> tensors;
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const std::size_t place = network_->trained()[i];
+    tensors.push_back({.weight = parameters_[place],
+                       .gradient = gradients[i],
+                       .moment1 = moment1_[place],
+                       .moment2 = moment2_[place],
+                       .factors = network_->factors()[i]});
+  }
+  const recipe::OptimizerSettings& form = members_.front().recipe.optimizer;
+  Update(form.kind, form.nesterov, updates, tensors);
+  for (auto& [place, tensor] : outcome.written) parameters_[place] = tensor.detach();
+  for (std::int64_t& step : steps_) ++step;
+  const at::Tensor numbers = losses.detach().to(at::kDouble).contiguous();
+  return std::vector<double>(numbers.const_data_ptr<double>(),
+                             numbers.const_data_ptr<double>() + trials());
+}
+
+Result<std::vector<at::Tensor>> Stack::GradientsOf(const at::Tensor& losses) const {
+  std::vector<at::Tensor> trained;
+  for (const std::size_t place : network_->trained()) trained.push_back(parameters_[place]);
+  if (!losses.requires_grad())
+    return InvalidArgument("the loss does not depend on any parameter that is trained");
+  try {
+    return torch::autograd::grad({losses.sum()}, trained, {}, /*retain_graph=*/std::nullopt,
+                                 /*create_graph=*/false, /*allow_unused=*/true);
+  } catch (const std::exception& error) {
+    return FailureOf(error, "the gradients");
+  }
+}
+
+Result<std::vector<Measured>> Stack::Evaluate(std::span<const std::size_t> places,
+                                              const Batches& batches) const {
+  const at::NoGradGuard no_gradients;
+  std::vector<at::Tensor> parameters = parameters_;
+  const bool all = places.size() == members_.size();
+  for (std::size_t place = 0; place < parameters.size(); ++place)
+    if (!all && parameters[place].defined() && network_->stacked(place))
+      parameters[place] = Picked(parameters[place], places);
+  std::vector<CounterDraws::Trial> keys;
+  for (const std::size_t at : places)
+    keys.push_back({.seed = members_[at].seed, .step = static_cast<std::uint64_t>(steps_[at])});
+  const CounterDraws draws(std::move(keys));
+  // The evaluation graph drops nothing.
+  std::vector<DropoutRates> dropout;
+  if (network_->evaluates_as_trained()) dropout = RatesOf(places);
+  const auto trials = static_cast<std::int64_t>(places.size());
+  Metrics metrics(network_->loss(), trials);
+  const std::int64_t examples = batches.evaluation_examples();
+  for (std::int64_t first = 0; first < examples; first += batches.batch()) {
+    const std::int64_t count = std::min(batches.batch(), examples - first);
+    if (count < batches.batch() && network_->batch_is_fixed() && first > 0) break;
+    SLUICE_ASSIGN(const Batch batch, batches.ForEvaluation(first, count));
+      SLUICE_ASSIGN(const Outcome outcome, network_->evaluation().Run({.trials = trials,
+                                                                     .parameters = parameters,
+                                                                     .inputs = batch.inputs,
+                                                                     .draws = &draws,
+                                                                     .dropout = dropout}));
+    SLUICE_TRY(metrics.Add({.output = outcome.outputs.front(),
+                            .target = batch.target,
+                            .trials = trials,
+                            .examples = count}));
+  }
+  return metrics.Results();
+}
+
+}  // namespace sluice::train
