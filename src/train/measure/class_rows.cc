@@ -43,6 +43,7 @@ at::Tensor ScoreRows(const Value& value, std::int64_t dim, std::int64_t trials) 
 }  // namespace
 
 std::string SizesText(const Value& value) {
+  if (!value.tensor.defined()) return "nothing";
   return fmt::format("[{}]", fmt::join(value.sizes(), ", "));
 }
 

@@ -136,6 +136,8 @@ Result<LossKind> LossKindOf(std::string_view name) {
 
 Result<LossSums> LossSumsOfTrials(LossKind kind, const LossInput& input,
                                   std::span<const double> smoothing, Type type) {
+  if (kind != LossKind::kReturned && !input.target.tensor.defined())
+    return InvalidArgument(fmt::format("{}: expected targets, found none", LossName(kind)));
   LossInput wide = input;
   const at::ScalarType own = input.output.tensor.scalar_type();
   if (own == at::kBFloat16 || own == at::kHalf)
@@ -156,6 +158,12 @@ Result<LossSums> LossSumsOfTrials(LossKind kind, const LossInput& input,
 
 Result<at::Tensor> LossOfTrials(LossKind kind, const LossInput& input,
                                 std::span<const double> smoothing) {
+  if (kind == LossKind::kReturned) {
+    LossInput once = input;
+    once.examples = 1;  // its mean is the loss itself, to the last bit
+    SLUICE_ASSIGN(const LossSums sums, LossSumsOfTrials(kind, once));
+    return sums.sums;
+  }
   SLUICE_ASSIGN(const LossSums sums, LossSumsOfTrials(kind, input, smoothing));
   return sums.sums / sums.counts;
 }

@@ -38,14 +38,14 @@ struct LossInput {
 // The loss of each trial, [trials]. Gradients of its sum are those of each trial's loss alone. A
 // reduced precision is widened to float32 first.
 //
-// cross_entropy and nll take whole numbers as classes; cross_entropy takes real numbers of the
-// output's sizes as the probability of each class, which the second dimension counts. Which dimension of an output counts the classes:
+// cross_entropy and nll take whole numbers as classes. Which dimension of an output counts them:
 //   [B, C], targets [B]               the only one there is
 //   [B, ..., C], targets [B, ...]     the last: what language models return
 //   [B, C, ...], targets [B, ...]     the second, as in PyTorch
 // If sizes allow both, it is the last. Targets may have more dimensions than an output [N, C], if
-// they have N elements: rows are in the order of the targets.
-// The other losses take targets of the output's sizes, or of sizes that differ by ones alone.
+// they have N elements: rows are in the order of the targets. cross_entropy also takes real numbers
+// of the output's sizes: the probability of each class, which the second dimension counts. The
+// other losses take targets of the output's sizes, or of sizes that differ by ones alone.
 //
 // `smoothing` is the label smoothing of each trial, of cross_entropy; empty: none. Fails with
 // invalid_argument if sizes or types do not fit, or a class is out of range.

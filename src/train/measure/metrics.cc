@@ -21,8 +21,8 @@ at::Tensor Places(const ClassRows& rows, const at::Tensor& classes) {
   const at::Tensor score = rows.scores.gather(-1, own);
   const at::Tensor numbers = at::arange(count, own.options());
   const at::Tensor ties = rows.scores.eq(score).logical_and_(numbers < own);
-  const at::IntArrayRef over_classes{-1};
-  return count - rows.scores.le(score).sum(over_classes) + ties.sum(over_classes);
+  const at::Tensor not_ahead = rows.scores.le(score).sum(at::IntArrayRef{-1});
+  return count - not_ahead + ties.sum(at::IntArrayRef{-1});
 }
 
 std::vector<double> ReadNumbers(const at::Tensor& tensor) {

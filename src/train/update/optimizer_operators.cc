@@ -50,8 +50,10 @@ at::Tensor ClipFactors(std::span<const TrialUpdate> trials,
   at::Tensor sum;
   for (const TrainedTensor& each : tensors) {
     if (!each.gradient.defined()) continue;
-    const at::Tensor squares =
-        each.gradient.flatten(1).to(at::kDouble).square().sum(at::IntArrayRef{1});
+    const at::Tensor squares = each.gradient.reshape({each.gradient.size(0), -1})
+                                   .to(at::kDouble)
+                                   .square()
+                                   .sum(at::IntArrayRef{1});
     sum = sum.defined() ? sum + squares : squares;
   }
   if (!sum.defined()) return {};
