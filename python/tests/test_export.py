@@ -107,6 +107,7 @@ def examples_of(path):
     header = json.loads(content[8:start])
     types = {"F32": torch.float32, "I64": torch.int64, "BF16": torch.bfloat16, "BOOL": torch.bool}
     tensors, end = {}, 0
+    header.pop("__metadata__", None)
     for name, entry in header.items():
         begin, end = entry["data_offsets"]
         raw = bytearray(content[start + begin : start + end])
@@ -114,6 +115,12 @@ def examples_of(path):
         tensors[name] = flat.reshape(entry["shape"])
     assert start + end == len(content) and start % 8 == 0
     return tensors
+
+
+def metadata_of(path):
+    content = Path(f"{path}.examples").read_bytes()
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    return header.get("__metadata__", {})
 
 
 def run(module, *inputs):
@@ -182,10 +189,91 @@ def test_the_model_is_left_as_it_was(net, exported, tmp_path):
 
 def test_the_examples_can_be_checked_against_the_archive(exported):
     examples = examples_of(exported)
-    assert list(examples) == ["input.0", "output.0"]
+    assert list(examples) == ["input.0", "output.0", "eval_output.0"]
     assert examples["input.0"].shape == (4, 8) and len(examples["input.0"].unique()) > 8
     outputs = run(torch.export.load(exported).module(), examples["input.0"])
     assert torch.equal(outputs, examples["output.0"])
+
+
+def test_the_examples_have_what_the_model_computes_in_eval_mode(net, exported):
+    examples, eager = examples_of(exported), Net()
+    eager.load_state_dict(net.state_dict())
+    assert torch.equal(run(eager.eval(), examples["input.0"]), examples["eval_output.0"])
+    assert not torch.equal(examples["eval_output.0"], examples["output.0"])
+    assert metadata_of(exported) == {}
+
+
+class TwoModes(nn.Module):
+    """Writes to a buffer, to an attribute and to its input in eval mode, where it returns less."""
+
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(8, 3)
+        self.register_buffer("calls", torch.zeros(()))
+        self.last = torch.zeros(3)
+        self.frozen = nn.Parameter(torch.ones(3), requires_grad=False)
+
+    def forward(self, x):
+        y = self.fc(x)
+        if self.training:
+            return y, y.relu()
+        self.calls = self.calls + 1
+        self.calls.add_(1)
+        self.frozen.mul_(2)
+        self.last.add_(y[0])
+        self.seen = x.zero_()
+        return y * self.calls
+
+
+def test_eval_mode_leaves_the_model_as_it_was(tmp_path):
+    model = TwoModes()
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    buffer, attributes = model.calls, set(vars(model))
+    path = sluice.export(model, torch.randn(2, 8), tmp_path / "net.pt2")
+    assert model.calls is buffer and model.training and set(vars(model)) == attributes
+    assert torch.equal(model.last, torch.zeros(3))
+    for name, tensor in model.state_dict().items():
+        assert torch.equal(tensor, before[name]), name
+    examples = examples_of(path)
+    assert list(examples) == ["input.0", "output.0", "output.1", "eval_output.0"]
+    assert examples["input.0"].abs().sum() > 0
+    assert torch.equal(examples["eval_output.0"], examples["output.0"] * 2)
+    assert torch.backends.mha.get_fastpath_enabled()
+
+
+class OnlyTrains(Net):
+    def __init__(self, fail):
+        super().__init__()
+        self.fail = fail
+
+    def forward(self, x):
+        return super().forward(x) if self.training else self.fail(x)
+
+
+def raises(x):
+    raise RuntimeError(f"not for eval mode, says {__file__}")
+
+
+@pytest.mark.parametrize(
+    "fail, message, kind",
+    [
+        (raises, "not for eval mode", "RuntimeError"),
+        (lambda x: {"boxes": [x]}, "found the fields boxes", "(TypeError)"),
+        (lambda x: torch.fft.fft(x.double()), "", "safetensors files cannot hold"),
+    ],
+)
+def test_a_model_without_an_eval_mode_is_written_without_its_outputs(
+    fail, message, kind, tmp_path, recwarn
+):
+    model = OnlyTrains(fail)
+    path = sluice.export(model, torch.randn(4, 8), tmp_path / "net.pt2")
+    assert list(examples_of(path)) == ["input.0", "output.0"] and model.training
+    assert list(metadata_of(path)) == ["eval_output"] and kind in metadata_of(path)["eval_output"]
+    assert __file__ not in str(metadata_of(path))
+    told = [str(each.message) for each in recwarn if "eval mode" in str(each.message)]
+    assert len(told) == bool(message) and all(message in each for each in told)
+    if told:
+        assert [each.filename for each in recwarn if "eval mode" in str(each.message)] == [__file__]
 
 
 def test_the_root_folder_is_named_like_the_file(exported):
@@ -281,7 +369,7 @@ def test_outputs_of_many_kinds(make, count, tmp_path):
     examples = examples_of(path)
     outputs = run(torch.export.load(path).module(), examples["input.0"])
     outputs = [outputs] if count == 1 else list(outputs)
-    assert len(outputs) == count == len(examples) - 1
+    assert len(outputs) == count and len(examples) == 1 + 2 * count
     for place, output in enumerate(outputs):
         assert torch.equal(output, examples[f"output.{place}"])
 
@@ -373,7 +461,8 @@ def test_inputs_of_another_length_stay_as_they_are(tmp_path):
     inputs = (torch.tensor(2.0), torch.randn(1, 3), torch.randn(3, 5), torch.tensor([True]))
     path = sluice.export(Mixed(), inputs, tmp_path / "mixed.pt2")
     examples = examples_of(path)
-    assert [list(tensor.shape) for tensor in examples.values()] == [[], [2, 3], [3, 5], [2], [2, 5]]
+    shapes = [list(tensor.shape) for tensor in examples.values()]
+    assert shapes == [[], [2, 3], [3, 5], [2], [2, 5], [2, 5]]
     assert examples["input.3"].all() and inputs[3].shape == (1,)
     module = torch.export.load(path).module()
     scale, x, table, mask = (examples[f"input.{place}"] for place in range(4))
