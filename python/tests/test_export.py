@@ -1,7 +1,6 @@
 """sluice.export: what the files that it writes contain, and that the model is unchanged."""
 
 import dataclasses
-import json
 import os
 import zipfile
 from collections import OrderedDict, namedtuple
@@ -11,29 +10,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 from controller import run_outside
+from exports import Net, examples_of, run
 from torch import nn
 
 import sluice
 
 HERE = Path(__file__).resolve().parent
-
-
-class Net(nn.Module):
-    """Batch norm writes to buffers, dropout is random, and no gradient flows to `shift`."""
-
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(8, 16)
-        self.norm = nn.BatchNorm1d(16)
-        self.drop = nn.Dropout(0.5)
-        self.head = nn.Linear(16, 3)
-        self.scale = nn.Parameter(torch.ones(3))
-        self.register_buffer("offset", torch.arange(3.0), persistent=False)
-
-    def forward(self, x):
-        with torch.no_grad():
-            shift = x.square().mean()
-        return self.head(self.drop(self.norm(self.fc(x)).relu())) * self.scale + self.offset + shift
 
 
 class Tied(nn.Module):
@@ -100,35 +82,6 @@ class Broken(Net):
         return self.last if x.sum() > 0 else x
 
 
-def examples_of(path):
-    """Reads the tensors in the file beside an archive, strictly by the format."""
-    content = Path(f"{path}.examples").read_bytes()
-    start = 8 + int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:start])
-    types = {"F32": torch.float32, "I64": torch.int64, "BF16": torch.bfloat16, "BOOL": torch.bool}
-    tensors, end = {}, 0
-    header.pop("__metadata__", None)
-    for name, entry in header.items():
-        begin, end = entry["data_offsets"]
-        raw = bytearray(content[start + begin : start + end])
-        flat = torch.frombuffer(raw, dtype=types[entry["dtype"]]) if raw else torch.empty(0)
-        tensors[name] = flat.reshape(entry["shape"])
-    assert start + end == len(content) and start % 8 == 0
-    return tensors
-
-
-def metadata_of(path):
-    content = Path(f"{path}.examples").read_bytes()
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-    return header.get("__metadata__", {})
-
-
-def run(module, *inputs):
-    torch.manual_seed(0)
-    with torch.no_grad():
-        return module(*inputs)
-
-
 @pytest.fixture(scope="module")
 def net():
     torch.manual_seed(1)
@@ -193,87 +146,6 @@ def test_the_examples_can_be_checked_against_the_archive(exported):
     assert examples["input.0"].shape == (4, 8) and len(examples["input.0"].unique()) > 8
     outputs = run(torch.export.load(exported).module(), examples["input.0"])
     assert torch.equal(outputs, examples["output.0"])
-
-
-def test_the_examples_have_what_the_model_computes_in_eval_mode(net, exported):
-    examples, eager = examples_of(exported), Net()
-    eager.load_state_dict(net.state_dict())
-    assert torch.equal(run(eager.eval(), examples["input.0"]), examples["eval_output.0"])
-    assert not torch.equal(examples["eval_output.0"], examples["output.0"])
-    assert metadata_of(exported) == {}
-
-
-class TwoModes(nn.Module):
-    """Writes to a buffer, to an attribute and to its input in eval mode, where it returns less."""
-
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(8, 3)
-        self.register_buffer("calls", torch.zeros(()))
-        self.last = torch.zeros(3)
-        self.frozen = nn.Parameter(torch.ones(3), requires_grad=False)
-
-    def forward(self, x):
-        y = self.fc(x)
-        if self.training:
-            return y, y.relu()
-        self.calls = self.calls + 1
-        self.calls.add_(1)
-        self.frozen.mul_(2)
-        self.last.add_(y[0])
-        self.seen = x.zero_()
-        return y * self.calls
-
-
-def test_eval_mode_leaves_the_model_as_it_was(tmp_path):
-    model = TwoModes()
-    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    buffer, attributes = model.calls, set(vars(model))
-    path = sluice.export(model, torch.randn(2, 8), tmp_path / "net.pt2")
-    assert model.calls is buffer and model.training and set(vars(model)) == attributes
-    assert torch.equal(model.last, torch.zeros(3))
-    for name, tensor in model.state_dict().items():
-        assert torch.equal(tensor, before[name]), name
-    examples = examples_of(path)
-    assert list(examples) == ["input.0", "output.0", "output.1", "eval_output.0"]
-    assert examples["input.0"].abs().sum() > 0
-    assert torch.equal(examples["eval_output.0"], examples["output.0"] * 2)
-    assert torch.backends.mha.get_fastpath_enabled()
-
-
-class OnlyTrains(Net):
-    def __init__(self, fail):
-        super().__init__()
-        self.fail = fail
-
-    def forward(self, x):
-        return super().forward(x) if self.training else self.fail(x)
-
-
-def raises(x):
-    raise RuntimeError(f"not for eval mode, says {__file__}")
-
-
-@pytest.mark.parametrize(
-    "fail, message, kind",
-    [
-        (raises, "not for eval mode", "RuntimeError"),
-        (lambda x: {"boxes": [x]}, "found the fields boxes", "(TypeError)"),
-        (lambda x: torch.fft.fft(x.double()), "", "safetensors files cannot hold"),
-    ],
-)
-def test_a_model_without_an_eval_mode_is_written_without_its_outputs(
-    fail, message, kind, tmp_path, recwarn
-):
-    model = OnlyTrains(fail)
-    path = sluice.export(model, torch.randn(4, 8), tmp_path / "net.pt2")
-    assert list(examples_of(path)) == ["input.0", "output.0"] and model.training
-    assert list(metadata_of(path)) == ["eval_output"] and kind in metadata_of(path)["eval_output"]
-    assert __file__ not in str(metadata_of(path))
-    told = [str(each.message) for each in recwarn if "eval mode" in str(each.message)]
-    assert len(told) == bool(message) and all(message in each for each in told)
-    if told:
-        assert [each.filename for each in recwarn if "eval mode" in str(each.message)] == [__file__]
 
 
 def test_the_root_folder_is_named_like_the_file(exported):
