@@ -27,8 +27,8 @@ struct EvaluationPlan {
   std::string why = {};  // a sentence for the user; empty if there is nothing to say
 };
 
-// A network whose evaluation differs is not evaluated, unless the study asks to evaluate it as it is
-// trained. One that could not be compared is evaluated, and the user is told. `notes` are those of
+// A network whose evaluation differs is not evaluated, unless the study asks to evaluate it as in
+// training. One that could not be compared is evaluated, and the user is told. `notes` are those of
 // the evaluation (MakeEvaluation).
 EvaluationPlan PlanEvaluation(const Comparison& comparison, const std::vector<std::string>& notes,
                               bool as_trained);

@@ -15,7 +15,7 @@ namespace sluice::model {
 // Scores of classes, and the classes that they are compared with.
 struct Scores {
   ValueId scores{};
-  // Empty: the classes come with the data. Set: the network gets them as an input, or computes them.
+  // Empty: the classes come with the data. Set: they are an input of the network, or computed.
   std::optional<ValueId> classes = {};
   std::int64_t ignored_class = -100;  // elements of this class do not count
 };
