@@ -1,6 +1,7 @@
 """sluice.export: writes a PyTorch model, in training mode, to a file (docs/models.md).
 
-torch.export records the operators of one forward pass in training mode, not decomposed.
+torch.export records the operators of one forward pass in training mode, not decomposed. What the
+model computes in eval mode is written beside it, for comparison.
 The code here makes some more models exportable. It also keeps paths of this machine and the user's
 data out of the archive. The user's model is unchanged afterwards.
 """
@@ -27,7 +28,7 @@ except ImportError as error:
 
 from torch.export.graph_signature import InputKind
 
-from sluice._safetensors import write_tensors
+from sluice._safetensors import can_write, write_tensors
 
 _LARGEST_BATCH = 65536
 _SEED = 0
@@ -53,9 +54,10 @@ def export(model, example_inputs, path, *, keep_inputs, dynamic_batch) -> Path:
         examples = [_random_like(tensor, generator) for tensor in examples]
 
     gpus = sorted({tensor.device.index for tensor in examples if tensor.is_cuda})
+    forward = _explicit_forward(model.forward, names, are_keywords)
     with torch.random.fork_rng(devices=gpus):
         with _in_training(model):
-            model.forward = _explicit_forward(model.forward, names, are_keywords)
+            model.forward = forward
             program = _exported(model, examples, are_batched)
         _strip_paths(program)
         try:
@@ -65,9 +67,12 @@ def export(model, example_inputs, path, *, keep_inputs, dynamic_batch) -> Path:
             raise ExportError(
                 f"the exported model does not run on {inputs}: {_cause(error)}; see docs/models.md"
             ) from error
+        evaluated, problem = _outputs_in_eval(model, forward, examples, gpus)
     tensors = {f"input.{place}": tensor for place, tensor in enumerate(examples)}
     tensors.update((f"output.{place}", tensor) for place, tensor in outputs)
-    _write(path, program, tensors, type(model).__name__)
+    tensors.update((f"eval_output.{place}", tensor) for place, tensor in evaluated)
+    metadata = {"eval_output": problem} if problem else {}
+    _write(path, program, tensors, metadata, type(model).__name__)
     return path
 
 
@@ -322,15 +327,68 @@ def _outputs_of(program, examples, gpus) -> list:
     for spec in program.graph_signature.input_specs:
         tensor = next(given) if spec.kind is InputKind.USER_INPUT else held[spec.target]
         arguments.append(tensor if tensor.requires_grad else tensor.clone())
-    for generator in [torch.default_generator, *(torch.cuda.default_generators[i] for i in gpus)]:
-        generator.manual_seed(_SEED)
+    _seed(gpus)
     with torch.no_grad():
         outputs = torch.fx.Interpreter(program.graph_module).run(*arguments)
+    return _placed(outputs)
+
+
+def _seed(gpus) -> None:
+    for generator in [torch.default_generator, *(torch.cuda.default_generators[i] for i in gpus)]:
+        generator.manual_seed(_SEED)
+
+
+def _placed(outputs) -> list:
+    """(position, output tensor) pairs."""
     leaves = enumerate(torch.utils._pytree.tree_leaves(outputs))
     return [(place, leaf) for place, leaf in leaves if isinstance(leaf, torch.Tensor)]
 
 
-def _write(path, program, tensors, name) -> None:
+def _outputs_in_eval(model, forward, examples, gpus):
+    """Runs the model once in eval mode, seeded. Returns (position, output tensor) pairs, and a text
+    that is empty, or else says why there are no outputs.
+
+    The text goes into a file that users hand on, and PyTorch's messages may have paths in them. So
+    these messages are only shown, as a warning.
+    """
+    try:
+        outputs = _placed(_run_in_eval(model, forward, [each.clone() for each in examples], gpus))
+    except Exception as caught:
+        error = TypeError(str(caught)) if isinstance(caught, _UnknownOutput) else caught
+        warnings.warn(
+            f"{type(model).__name__} does not run in eval mode, so the examples lack its outputs "
+            f"there: {_cause(error)}; see docs/models.md",
+            stacklevel=4,
+        )
+        return [], f"the model does not run in eval mode ({type(error).__name__})"
+    if not all(can_write(tensor) for _, tensor in outputs):
+        return [], "in eval mode the model returns tensors that safetensors files cannot hold"
+    return outputs, ""
+
+
+def _run_in_eval(model, forward, inputs, gpus):
+    # The pass may write to what is not trained, so it gets copies.
+    held = {name: tensor for name, tensor in model.named_parameters() if not tensor.requires_grad}
+    held.update(model.named_buffers())
+    copies = {name: tensor.detach().clone() for name, tensor in held.items()}
+    # Its fast path treats padding in another way.
+    is_fast = torch.backends.mha.get_fastpath_enabled()
+    with _in_training(model), torch.no_grad():
+        for module in model.modules():
+            tensors = [(key, value) for key, value in vars(module).items()
+                       if isinstance(value, torch.Tensor)]
+            vars(module).update((key, value.detach().clone()) for key, value in tensors)
+        model.forward = forward
+        model.eval()
+        _seed(gpus)
+        torch.backends.mha.set_fastpath_enabled(False)
+        try:
+            return torch.func.functional_call(model, copies, tuple(inputs))
+        finally:
+            torch.backends.mha.set_fastpath_enabled(is_fast)
+
+
+def _write(path, program, tensors, metadata, name) -> None:
     """Writes the archive and the file of examples beside it. If one fails, writes neither.
 
     If the process is killed in between, there may be an archive without examples, but never one
@@ -345,7 +403,7 @@ def _write(path, program, tensors, name) -> None:
             torch.export.save(program, new)
         except Exception as error:
             raise _failure("save", name, error) from error
-        write_tensors(new_examples, tensors)
+        write_tensors(new_examples, tensors, metadata)
         sync(new)
         sync(new_examples)
         examples.unlink(missing_ok=True)

@@ -28,9 +28,17 @@ _NAMES = {
 }
 
 
-def write_tensors(path, tensors: dict) -> None:
-    """Writes a dict of tensors. Raises TypeError for an element type that the format lacks."""
-    header, parts, end = {}, [], 0
+def can_write(tensor) -> bool:
+    """Whether write_tensors() takes this tensor."""
+    return tensor.dtype in _NAMES and tensor.layout is torch.strided and not tensor.is_meta
+
+
+def write_tensors(path, tensors: dict, metadata: dict | None = None) -> None:
+    """Writes a dict of tensors, and a dict of texts about them.
+
+    Raises TypeError for an element type that the format lacks.
+    """
+    header, parts, end = {"__metadata__": metadata} if metadata else {}, [], 0
     for name, tensor in tensors.items():
         if tensor.dtype not in _NAMES:
             raise TypeError(f"{name}: {tensor.dtype} cannot be written to {path.name}")

@@ -1,7 +1,6 @@
 """sluice.export: what the files that it writes contain, and that the model is unchanged."""
 
 import dataclasses
-import json
 import os
 import zipfile
 from collections import OrderedDict, namedtuple
@@ -11,29 +10,12 @@ from types import SimpleNamespace
 import pytest
 import torch
 from controller import run_outside
+from exports import Net, examples_of, run
 from torch import nn
 
 import sluice
 
 HERE = Path(__file__).resolve().parent
-
-
-class Net(nn.Module):
-    """Batch norm writes to buffers, dropout is random, and no gradient flows to `shift`."""
-
-    def __init__(self):
-        super().__init__()
-        self.fc = nn.Linear(8, 16)
-        self.norm = nn.BatchNorm1d(16)
-        self.drop = nn.Dropout(0.5)
-        self.head = nn.Linear(16, 3)
-        self.scale = nn.Parameter(torch.ones(3))
-        self.register_buffer("offset", torch.arange(3.0), persistent=False)
-
-    def forward(self, x):
-        with torch.no_grad():
-            shift = x.square().mean()
-        return self.head(self.drop(self.norm(self.fc(x)).relu())) * self.scale + self.offset + shift
 
 
 class Tied(nn.Module):
@@ -100,28 +82,6 @@ class Broken(Net):
         return self.last if x.sum() > 0 else x
 
 
-def examples_of(path):
-    """Reads the tensors in the file beside an archive, strictly by the format."""
-    content = Path(f"{path}.examples").read_bytes()
-    start = 8 + int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:start])
-    types = {"F32": torch.float32, "I64": torch.int64, "BF16": torch.bfloat16, "BOOL": torch.bool}
-    tensors, end = {}, 0
-    for name, entry in header.items():
-        begin, end = entry["data_offsets"]
-        raw = bytearray(content[start + begin : start + end])
-        flat = torch.frombuffer(raw, dtype=types[entry["dtype"]]) if raw else torch.empty(0)
-        tensors[name] = flat.reshape(entry["shape"])
-    assert start + end == len(content) and start % 8 == 0
-    return tensors
-
-
-def run(module, *inputs):
-    torch.manual_seed(0)
-    with torch.no_grad():
-        return module(*inputs)
-
-
 @pytest.fixture(scope="module")
 def net():
     torch.manual_seed(1)
@@ -182,7 +142,7 @@ def test_the_model_is_left_as_it_was(net, exported, tmp_path):
 
 def test_the_examples_can_be_checked_against_the_archive(exported):
     examples = examples_of(exported)
-    assert list(examples) == ["input.0", "output.0"]
+    assert list(examples) == ["input.0", "output.0", "eval_output.0"]
     assert examples["input.0"].shape == (4, 8) and len(examples["input.0"].unique()) > 8
     outputs = run(torch.export.load(exported).module(), examples["input.0"])
     assert torch.equal(outputs, examples["output.0"])
@@ -281,7 +241,7 @@ def test_outputs_of_many_kinds(make, count, tmp_path):
     examples = examples_of(path)
     outputs = run(torch.export.load(path).module(), examples["input.0"])
     outputs = [outputs] if count == 1 else list(outputs)
-    assert len(outputs) == count == len(examples) - 1
+    assert len(outputs) == count and len(examples) == 1 + 2 * count
     for place, output in enumerate(outputs):
         assert torch.equal(output, examples[f"output.{place}"])
 
@@ -373,7 +333,8 @@ def test_inputs_of_another_length_stay_as_they_are(tmp_path):
     inputs = (torch.tensor(2.0), torch.randn(1, 3), torch.randn(3, 5), torch.tensor([True]))
     path = sluice.export(Mixed(), inputs, tmp_path / "mixed.pt2")
     examples = examples_of(path)
-    assert [list(tensor.shape) for tensor in examples.values()] == [[], [2, 3], [3, 5], [2], [2, 5]]
+    shapes = [list(tensor.shape) for tensor in examples.values()]
+    assert shapes == [[], [2, 3], [3, 5], [2], [2, 5], [2, 5]]
     assert examples["input.3"].all() and inputs[3].shape == (1,)
     module = torch.export.load(path).module()
     scale, x, table, mask = (examples[f"input.{place}"] for place in range(4))

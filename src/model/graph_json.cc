@@ -133,7 +133,8 @@ std::string ParameterJson(const Graph& graph, const Parameter& parameter, const 
 
 }  // namespace
 
-std::string GraphJson(const Graph& graph, const Widths& widths, const std::vector<Law>& laws) {
+std::string GraphJson(const Graph& graph, const Widths& widths, const std::vector<Law>& laws,
+                      const std::vector<std::string>& notes) {
   JsonWriter object;
   object.Add("version", kGraphJsonVersion).Add("made_by", graph.made_by);
   object.AddJson("symbols", JsonList(graph.symbols, [](std::string& json, const Symbol& symbol) {
@@ -160,7 +161,9 @@ std::string GraphJson(const Graph& graph, const Widths& widths, const std::vecto
                    each.Add("parameter", width.first.parameter).Add("axis", width.first.axis);
                    json += each.Take();
                  }));
-  object.AddJson("notes", Texts(widths.notes()));
+  std::vector<std::string> all_notes = widths.notes();
+  all_notes.insert(all_notes.end(), notes.begin(), notes.end());
+  object.AddJson("notes", Texts(all_notes));
   std::size_t next = 0;
   object.AddJson("parameters",
                  JsonList(graph.parameters, [&](std::string& json, const Parameter& parameter) {

@@ -14,7 +14,8 @@ namespace sluice::model {
 constexpr int kGraphJsonVersion = 1;
 
 // The whole graph as one line of JSON; docs/models.md lists its members. `laws` are in the order of
-// the parameters.
-std::string GraphJson(const Graph& graph, const Widths& widths, const std::vector<Law>& laws);
+// the parameters. `notes` come after those of the widths.
+std::string GraphJson(const Graph& graph, const Widths& widths, const std::vector<Law>& laws,
+                      const std::vector<std::string>& notes = {});
 
 }  // namespace sluice::model

@@ -25,6 +25,22 @@ def test_a_network_is_shown_for_people_and_for_programs(house):
     assert not house.store.exists()
 
 
+def test_the_network_of_evaluation_drops_nothing(house):
+    words = "show", "zoo:resnet18", "--evaluation"
+    shown = model(house, *words).stdout
+    assert "aten.batch_norm.default" in shown and "aten.add_.Tensor" not in shown
+    trained = json.loads(model(house, "show", "zoo:resnet18", "--json").stdout)
+    evaluated = json.loads(model(house, *words, "--json").stdout)
+    assert evaluated["parameters"] == trained["parameters"]
+    flags = [
+        argument["value"] for node in evaluated["nodes"] for argument in node["arguments"]
+        if argument["name"] == "training"
+    ]
+    assert flags and all(flag == {"bool": False} for flag in flags)
+    told = model(house, "shrink", "zoo:resnet18", "--evaluation", status=2).stderr
+    assert "--evaluation belongs to 'sluice model show'" in told
+
+
 def test_a_surrogate_is_explained_row_by_row(house):
     told = model(house, "shrink", "zoo:mlp", "--scale", "8", "--explain").stdout
     assert "669706 trainable parameters become 55050" in told

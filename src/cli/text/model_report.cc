@@ -83,7 +83,8 @@ std::string ExplainTable(const Surrogate& surrogate, const Terminal& terminal) {
 
 }  // namespace
 
-std::string NetworkText(const model::Network& network, const Terminal& terminal) {
+std::string NetworkText(const model::Network& network, const std::vector<std::string>& notes,
+                        const Terminal& terminal) {
   std::string text;
   const auto line = [&](std::string_view more) {
     text += more;
@@ -110,6 +111,7 @@ std::string NetworkText(const model::Network& network, const Terminal& terminal)
   line("");
   text += widths.Render(terminal);
   text += NotesText(network.widths.notes(), terminal);
+  text += NotesText(notes, terminal);
   Table parameters(
       {{"parameter"}, {"shape"}, {"sizes"}, {"widths", Align::kRight}, {"initial law"}});
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {

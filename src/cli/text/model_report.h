@@ -20,8 +20,9 @@ struct Surrogate {
   std::vector<std::string> notes;  // remarks for the user
 };
 
-// What 'sluice model show' prints.
-std::string NetworkText(const model::Network& network, const Terminal& terminal);
+// What 'sluice model show' prints. `notes` come after those of the widths.
+std::string NetworkText(const model::Network& network, const std::vector<std::string>& notes,
+                        const Terminal& terminal);
 
 // What 'sluice model shrink' prints. `explain` adds a row for each parameter.
 std::string SurrogateText(const Surrogate& surrogate, bool explain, const Terminal& terminal);

@@ -11,6 +11,7 @@
 #include "cli/text/print.h"
 #include "cli/text/table.h"
 #include "cli/verbs/verb.h"
+#include "model/evaluate/evaluation.h"
 #include "model/graph_json.h"
 #include "model/network.h"
 #include "model/shrink/shrink.h"
@@ -20,7 +21,7 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kModelHelp =
-    R"(usage: sluice model show FILE.pt2 [--json]
+    R"(usage: sluice model show FILE.pt2 [--evaluation] [--json]
        sluice model shrink FILE.pt2 [--scale S] [--explain] [--json] ...
        sluice model zoo [--json]
 
@@ -30,6 +31,9 @@ instead of a file, as zoo:NAME or zoo:NAME,OPTION=VALUE,...; 'zoo' lists the bui
 
 'show' prints the network's inputs, its widths (sizes that can be chosen), its parameters with how
 they were drawn, and its operators.
+
+  --evaluation      the operators of evaluation: nothing is dropped, and norms use their running
+                    statistics
 
 'shrink' makes a surrogate: the same network with every width divided by S. For each parameter it
 says how the parameter is drawn, and by which factors its learning rate, weight decay and eps
@@ -73,6 +77,7 @@ struct ModelOptions {
   // A study file, for its network and for the parameters that do not carry over.
   std::optional<std::string> study;
   bool explain = false;
+  bool evaluation = false;
 };
 
 // Refuses the flags that 'model show' would silently ignore.
@@ -102,8 +107,11 @@ void ModelFlags(Flags& flags, ModelOptions& options) {
     return {};
   });
   flags.OnlyIf([&options] { return options.action != "zoo"; });
+  flags.Switch("--evaluation", options.evaluation);
   flags.Check([&flags, &options]() -> Status {
-    return options.action == "show" ? RefuseShrinkFlags(flags) : Status{};
+    if (options.action == "show") return RefuseShrinkFlags(flags);
+    if (!options.evaluation) return {};
+    return InvalidArgument("model shrink: --evaluation belongs to 'sluice model show'");
   });
   flags.Text("FILE", options.file);
   flags.Check([&flags, &options]() -> Status {
@@ -202,6 +210,16 @@ Status TakeFromStudy(ModelOptions& options, std::vector<std::string>& notes) {
   return {};
 }
 
+// Gives the network its graph of evaluation. Values keep their places, so the widths remain those
+// of the network. Returns what stays as in training.
+Result<std::vector<std::string>> TurnIntoEvaluation(model::Network& network,
+                                                    const std::string& name) {
+  auto made = model::MakeEvaluation(network.graph);
+  if (!made) return Fail(made.error().code, fmt::format("{}: {}", name, made.error().message));
+  network.graph = std::move(made->graph);
+  return std::move(made->notes);
+}
+
 void ListZoo(const Context& context) {
   if (context.json) {
     PrintLine(JsonList(model::Zoo(), [](std::string& json, const model::ZooEntry& entry) {
@@ -226,12 +244,15 @@ Result<int> ModelAction(const Context& context, const ModelOptions& given) {
   std::vector<std::string> notes;
   if (options.study) SLUICE_TRY(TakeFromStudy(options, notes));
   SLUICE_ASSIGN(std::vector<model::Place> pins, ReadPins(options));
-  SLUICE_ASSIGN(const model::Network network, model::OpenNetwork(options.file, std::move(pins)));
+  SLUICE_ASSIGN(model::Network network, model::OpenNetwork(options.file, std::move(pins)));
   if (options.action == "show") {
+    if (options.evaluation) {
+      SLUICE_ASSIGN(notes, TurnIntoEvaluation(network, options.file));
+    }
     if (context.json) {
-      PrintLine(GraphJson(network.graph, network.widths, network.laws));
+      PrintLine(GraphJson(network.graph, network.widths, network.laws, notes));
     } else {
-      Print(NetworkText(network, context.terminal));
+      Print(NetworkText(network, notes, context.terminal));
     }
     return kExitOk;
   }

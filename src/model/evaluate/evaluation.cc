@@ -42,7 +42,6 @@ constexpr std::string_view kDraws[] = {
     "multinomial",  "normal",   "poisson",    "rand",        "rand_like", "randint",
     "randint_like", "randn",    "randn_like", "random",      "randperm",  "uniform",
 };
-static_assert(std::ranges::is_sorted(kDraws));
 
 bool IsOneOf(std::string_view name, std::span<const std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
@@ -197,6 +196,8 @@ std::vector<std::string> NotesOn(const Graph& evaluation) {
 }
 
 }  // namespace
+
+static_assert(std::ranges::is_sorted(kDraws));
 
 Result<Evaluation> MakeEvaluation(const Graph& training) {
   SLUICE_ASSIGN(Graph graph, EvaluationRewriter(training).Rewrite());

@@ -58,7 +58,6 @@ constexpr std::string_view kShares[] = {
     "view",
     "view_as",
 };
-static_assert(std::ranges::is_sorted(kShares));
 
 // They change how a tensor is seen, but none of its elements.
 bool WritesNoElement(std::string_view op) { return op == "detach" || op == "requires_grad"; }
@@ -79,6 +78,8 @@ std::vector<ValueId> SharedOperands(const Node& node) {
 }
 
 }  // namespace
+
+static_assert(std::ranges::is_sorted(kShares));
 
 std::vector<ValueId> WrittenInPlace(const Node& node) {
   if (!node.op.starts_with("aten.")) return {};

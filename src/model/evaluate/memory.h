@@ -7,8 +7,8 @@
 
 namespace sluice::model {
 
-// The values that a node writes in place. Empty for most nodes. A batch norm that writes its running
-// statistics is not counted: evaluation has none.
+// The values that a node writes in place. Empty for most nodes. The running statistics that a batch
+// norm writes are not counted: in evaluation it writes none.
 std::vector<ValueId> WrittenInPlace(const Node& node);
 
 // Which values of a graph may lie in the same memory, so that writing one changes the other. It
