@@ -121,7 +121,7 @@ TEST_P(LawTest, ATrialInABundleBecomesWhatItBecomesAlone) {
         continue;
       }
       const TrialState alone = TrainedAlone(network, recipes[i], 100 + i, state.step);
-      EXPECT_LT(Distance(state, alone), kLawBound) << "trial " << i << ", " << Name(kind);
+      EXPECT_LT(Distance(state, alone), kLawBound) << "trial " << i << ", optimizer " << static_cast<int>(kind);
     }
     EXPECT_EQ(found[3].step, kSteps - 2);
     EXPECT_EQ(found[4].step, kSteps - 11);
