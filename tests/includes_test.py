@@ -19,7 +19,7 @@ USES = {
     "search": ["space"],
     "cluster": ["base"],
     "policy": ["cluster"],
-    "engine": ["search", "policy"],
+    "engine": ["search", "policy", "recipe"],
     "wire": ["base"],
     "client": ["wire"],
     "bubble": ["base"],
@@ -42,7 +42,7 @@ USES = {
 # Below exec nothing depends on when or where it runs.
 PURE_ROOMS = [
     "base", "config", "space", "search", "cluster", "policy", "engine", "wire", "ledger",
-    "control", "sim", "rig", "data", "unpack",
+    "control", "sim", "rig", "data", "recipe", "unpack",
 ]
 
 # Who may include a library's header, as patterns of paths. Tests may look at JSON as they like.

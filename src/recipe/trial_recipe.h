@@ -16,13 +16,13 @@ enum class OptimizerKind : std::uint8_t { kSgd, kAdam, kAdamW };
 struct OptimizerSettings {
   OptimizerKind kind = OptimizerKind::kSgd;
   double lr = 0;
-  double momentum = 0;   // of SGD, as are the next two
+  double momentum = 0;  // of SGD, as are the next two
   double dampening = 0;
   bool nesterov = false;
-  double beta1 = 0.9;    // of Adam and AdamW, as are the next two
+  double beta1 = 0.9;  // of Adam and AdamW, as are the next two
   double beta2 = 0.999;
   double eps = 1e-8;
-  double weight_decay = 0;  // of SGD and Adam: added to the gradient; of AdamW: decoupled
+  double weight_decay = 0;          // of SGD and Adam: added to the gradient; of AdamW: decoupled
   std::optional<double> clip_norm;  // of the gradients of all parameters together
 };
 
@@ -43,7 +43,7 @@ struct Schedule {
   double every = 0;
   std::vector<double> at = {};
   double over = 0;
-  double last = 0;        // the last learning rate, as a part of lr (one-cycle: of the first)
+  double last = 0;  // the last learning rate, as a part of lr (one-cycle: of the first)
   double rise = 0.3;
   double div = 25;
   // Before the schedule begins, the rate rises in equal steps from lr / steps of the warm-up to lr.
@@ -54,21 +54,21 @@ struct Schedule {
 enum class Precision : std::uint8_t { kFloat32, kFloat64, kBfloat16 };
 
 struct TrialRecipe {
-  std::string network;               // zoo:NAME or the path of an archive
-  std::string loss = "returned";     // as model::Losses
-  double scale = 1;                  // the network is narrower by this factor
-  std::string rule = "mup";          // how it is parametrised (model::ParametrisationOptions)
+  std::string network;            // zoo:NAME or the path of an archive
+  std::string loss = "returned";  // as model::Losses
+  double scale = 1;               // the network is narrower by this factor
+  std::string rule = "mup";       // how it is parametrised (model::ParametrisationOptions)
   std::string decay = "scaled";
   bool keep_readout = false;
-  bool init_from_archive = false;    // weights begin as they are in the archive
+  bool init_from_archive = false;  // weights begin as they are in the archive
   OptimizerSettings optimizer;
   Schedule schedule;
   std::int64_t batch = 0;
   Precision precision = Precision::kFloat32;
-  double label_smoothing = 0;        // of cross_entropy
-  std::optional<double> dropout;     // of all dropout nodes; nothing: as in the archive
+  double label_smoothing = 0;                // of cross_entropy
+  std::optional<double> dropout;             // of all dropout nodes; nothing: as in the archive
   std::map<std::string, double> dropout_of;  // of the nodes in this module; these come first
-  bool evaluate_as_trained = false;  // evaluation runs the training graph
+  bool evaluate_as_trained = false;          // evaluation runs the training graph
 
   // Trials can be trained together if their keys are equal: network, scale, batch, optimizer's kind
   // and form, precision, and what else decides which operators run.

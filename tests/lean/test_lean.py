@@ -1,4 +1,4 @@
-"""The rooms that a trainer needs (base, wire, client, model, data) build from the headers of fmt,
+"""The rooms that a trainer needs (base, wire, client, model, data, recipe) build from the headers of fmt,
 nlohmann-json and xxHash alone, link with nothing, and do what they do in the whole program."""
 
 import pathlib
@@ -19,7 +19,7 @@ SYSTEM = re.compile(
     r"/usr/include/(asm-generic|bits|linux|sys)/.*|/usr/include/[\w-]+\.h|"
     r"/usr/include/(fmt|nlohmann)/.*"
 )
-OURS = ("src/base/", "src/wire/", "src/client/", "src/model/", "src/data/",
+OURS = ("src/base/", "src/wire/", "src/client/", "src/model/", "src/data/", "src/recipe/",
         "tests/lean/", "build/lean-alone/")
 MESSAGES = [
     '{"type":"hello","version":1,"worker":"1.1","pid":7,"client":"python","reuse":false,'

@@ -33,32 +33,6 @@ bool IsEnvironmentWord(std::string_view word) {
          std::ranges::all_of(word.substr(kEnvironmentTemplate.size()), fits);
 }
 
-// A piece of a text that is cut at its templates.
-struct Piece {
-  enum class Kind { kText, kWord, kLoneBrace } kind;
-  std::string_view text;
-};
-
-// Takes the next piece off the front of a text that is not empty.
-Piece NextPiece(std::string_view& rest) {
-  const auto take = [&](std::size_t length) {
-    const std::string_view taken = rest.substr(0, length);
-    rest.remove_prefix(taken.size());
-    return taken;
-  };
-  if (rest.starts_with("{{") || rest.starts_with("}}"))
-    return {Piece::Kind::kText, take(2).substr(1)};
-  if (rest.front() == '{') {
-    const std::size_t end = rest.find_first_of("{}", 1);
-    if (end == std::string_view::npos || rest[end] != '}')
-      return {Piece::Kind::kLoneBrace, take(1)};
-    const std::string_view whole = take(end + 1);
-    return {Piece::Kind::kWord, whole.substr(1, whole.size() - 2)};
-  }
-  if (rest.front() == '}') return {Piece::Kind::kLoneBrace, take(1)};
-  return {Piece::Kind::kText, take(rest.find_first_of("{}"))};
-}
-
 constexpr std::array<std::string_view, 11> kShellOperators = {"|",  "||", "&",  "&&", ";",   ">",
                                                               ">>", "<",  "<<", "2>", "2>&1"};
 
@@ -68,12 +42,12 @@ std::string WithShell(std::string_view text) {
   std::string inner;
   std::string behind;  // a list word is an item of its own, so the shell gets it as arguments
   for (std::string_view rest = text; !rest.empty();) {
-    const Piece piece = NextPiece(rest);
-    const bool list = piece.kind == Piece::Kind::kWord && IsListWord(piece.text);
+    const TemplatePiece piece = TakePiece(rest);
+    const bool list = piece.kind == TemplatePiece::Kind::kWord && IsListWord(piece.text);
     if (list) behind = fmt::format(" sh {{{}}}", piece.text);
-    inner += list                               ? "\"$@\""
-             : piece.kind == Piece::Kind::kWord ? fmt::format("{{{}}}", piece.text)
-                                                : std::string(piece.text);
+    inner += list                                       ? "\"$@\""
+             : piece.kind == TemplatePiece::Kind::kWord ? fmt::format("{{{}}}", piece.text)
+                                                        : std::string(piece.text);
   }
   return fmt::format("sh -c '{}'{}", inner, behind);
 }
@@ -121,9 +95,9 @@ const std::vector<std::string>& TemplateWords() {
 
 Status CheckTemplate(std::string_view text, const ParameterNames& parameters) {
   for (std::string_view rest = text; !rest.empty();) {
-    const Piece piece = NextPiece(rest);
-    if (piece.kind == Piece::Kind::kText) continue;
-    if (piece.kind == Piece::Kind::kLoneBrace) {
+    const TemplatePiece piece = TakePiece(rest);
+    if (piece.kind == TemplatePiece::Kind::kText) continue;
+    if (piece.kind == TemplatePiece::Kind::kLoneBrace) {
       return InvalidArgument(fmt::format(
           "expected braces in pairs, as in {{lr}}, found a lone '{}' in '{}'; write {}{} "
           "for a brace itself",
@@ -183,27 +157,6 @@ Status CheckProgramItem(std::string_view item, const ParameterNames& parameters)
   return CheckTemplate(item, parameters);
 }
 
-std::string Expand(std::string_view text, const TemplateValues& values) {
-  std::string out;
-  for (std::string_view rest = text; !rest.empty();) {
-    const Piece piece = NextPiece(rest);
-    if (piece.kind != Piece::Kind::kWord) {
-      out += piece.text;
-    } else if (const auto found = values.find(std::string(piece.text)); found != values.end()) {
-      out += found->second;
-    }
-  }
-  return out;
-}
-
-bool HasValues(std::string_view text, const TemplateValues& values) {
-  for (std::string_view rest = text; !rest.empty();) {
-    const Piece piece = NextPiece(rest);
-    if (piece.kind == Piece::Kind::kWord && !values.contains(std::string(piece.text))) return false;
-  }
-  return true;
-}
-
 std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
                                        const TemplateValues& values, const TemplateLists& lists) {
   std::vector<std::string> items;
@@ -225,25 +178,11 @@ std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
   return items;
 }
 
-std::string EscapeTemplate(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) escaped.append(c == '{' || c == '}' ? 2 : 1, c);
-  return escaped;
-}
-
-bool HasWord(std::string_view text, std::string_view word) {
-  for (std::string_view rest = text; !rest.empty();) {
-    const Piece piece = NextPiece(rest);
-    if (piece.kind == Piece::Kind::kWord && piece.text == word) return true;
-  }
-  return false;
-}
-
 std::vector<std::string> EnvironmentWords(std::string_view text) {
   std::vector<std::string> names;
   for (std::string_view rest = text; !rest.empty();) {
-    const Piece piece = NextPiece(rest);
-    if (piece.kind == Piece::Kind::kWord && IsEnvironmentWord(piece.text))
+    const TemplatePiece piece = TakePiece(rest);
+    if (piece.kind == TemplatePiece::Kind::kWord && IsEnvironmentWord(piece.text))
       names.emplace_back(piece.text.substr(kEnvironmentTemplate.size()));
   }
   return names;

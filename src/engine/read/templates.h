@@ -7,18 +7,17 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/templates/template_text.h"
 
 // Programs and environments hold {words} that are filled in for each launch: a parameter's name or
 // one of TemplateWords(), or {envvar:NAME}, a variable of the controller's environment. {{ and }}
-// stand for braces.
+// stand for braces (base/templates/template_text.h).
 
 namespace sluice {
 
 // The beginning of a template for a variable of the environment: {envvar:HOME}.
 constexpr std::string_view kEnvironmentTemplate = "envvar:";
 
-// The text that replaces each word, by the word.
-using TemplateValues = std::map<std::string, std::string>;
 // The texts that take the place of each list word. The list words are {args}, {args_no_hyphens},
 // {args_no_equals} and {args_no_boolean_flags}.
 using TemplateLists = std::map<std::string, std::vector<std::string>, std::less<>>;
@@ -34,25 +33,11 @@ Status CheckTemplate(std::string_view text, const ParameterNames& parameters);
 // The same for one item of a program. The whole item may also be a list word.
 Status CheckProgramItem(std::string_view item, const ParameterNames& parameters);
 
-// Fills in a text that was checked. A word without a value is replaced by nothing. Braces inside
-// values are not expanded again.
-std::string Expand(std::string_view text, const TemplateValues& values);
-
-// Whether each word of a text that was checked has a value. A parameter that is not active has
-// none.
-bool HasValues(std::string_view text, const TemplateValues& values);
-
 // Fills in each item. A list word becomes the items of its list, such as --lr=0.1 for each
 // parameter. An item with a word that has no value is left out. If that item would be the value of
 // an option before it (such as --lr or -l), the option is left out too.
 std::vector<std::string> ExpandProgram(const std::vector<std::string>& program,
                                        const TemplateValues& values, const TemplateLists& lists);
-
-// Escapes a text, so that its braces stand for plain braces.
-std::string EscapeTemplate(std::string_view text);
-
-// Whether a text that was checked has this word in braces.
-bool HasWord(std::string_view text, std::string_view word);
 
 // The names of the environment variables that a text needs, from its words {envvar:NAME}.
 std::vector<std::string> EnvironmentWords(std::string_view text);
