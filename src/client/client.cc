@@ -181,6 +181,7 @@ Status Client::ReportOne(Lock& lock, LaunchReport& report) {
     return InvalidArgument(fmt::format("{}: expected at most {} metrics, found {}",
                                        Words(report.at), kMostMetrics, report.values.size()));
   }
+  launch->best.Reported(report.work, report.values);
   wire::Report message{.at = report.at, .work = report.work, .values = std::move(report.values)};
   SLUICE_TRY(Add(*launch, std::move(message)));
   launch->reported = report.work;
@@ -247,6 +248,28 @@ Status Client::Saved(LaunchRef at, Work work, std::int64_t bytes) {
   Status status = Add(*launch, wire::Saved{.at = at, .work = work, .bytes = bytes});
   Deliver();
   return status;
+}
+
+Result<std::optional<Work>> Client::BestWork(LaunchRef at) {
+  const Lock lock(mutex_);
+  SLUICE_ASSIGN(const Launch* launch, Find(at));
+  return launch->best.work();
+}
+
+Result<bool> Client::IsRefused(LaunchRef at) {
+  const Lock lock(mutex_);
+  SLUICE_ASSIGN(const Launch* launch, Find(at));
+  return launch->refused;
+}
+
+void Client::GiveUp(LaunchRef at, std::uint64_t owner) {
+  const std::string why =
+      fmt::format("launch {} of trial {} was given up", Number(at.launch), Number(at.trial));
+  Tell(fmt::format("{}, and launch {} goes on with the trial: a checkpoint was dropped", why,
+                   owner));
+  const Lock lock(mutex_);
+  RefuseLaunch(at, why);
+  changed_.notify_all();
 }
 
 Status Client::Leave(LaunchRef at, As as) {

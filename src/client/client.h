@@ -17,6 +17,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/worker_thread.h"
+#include "client/best_report.h"
 #include "client/connection.h"
 #include "client/launch_outbox.h"
 #include "client/settings.h"
@@ -131,6 +132,15 @@ class Client {
   // Says that the launch's checkpoint folder now holds the state at this work. Calls Secure first.
   Status Saved(LaunchRef at, Work work, std::int64_t bytes);
 
+  // The work of the launch's best report so far, counting the reports of earlier launches (see
+  // BestReport).
+  Result<std::optional<Work>> BestWork(LaunchRef at);
+  // Whether the controller refused the launch, or it was given up. The program must leave it.
+  Result<bool> IsRefused(LaunchRef at);
+  // Gives the launch up, as if the controller had refused it. `owner`, a newer launch of the trial,
+  // has taken over its checkpoint folder.
+  void GiveUp(LaunchRef at, std::uint64_t owner);
+
   // Leaves the launch. Later calls that name it fail with not_found.
   enum class As { kDone, kPaused, kReleased };
   Status Leave(LaunchRef at, As as);
@@ -151,10 +161,14 @@ class Client {
   // A launch that the process carries, or that it has left and that has unacknowledged messages.
   struct Launch {
     Launch(wire::Assign given)
-        : assign(std::move(given)), outbox(assign.at, assign.folder), target(assign.target) {}
+        : assign(std::move(given)),
+          outbox(assign.at, assign.folder),
+          best(assign),
+          target(assign.target) {}
 
     wire::Assign assign;
     LaunchOutbox outbox;
+    BestReport best;
     std::optional<Work> target;
     Work reported = -1;
     bool joined_told = false;
@@ -220,6 +234,7 @@ class Client {
   void Heard(const wire::Refuse& message);
   void Heard(const wire::Answer&) {}
   void MakeLeave(MustLeave must_leave);
+  void RefuseLaunch(LaunchRef at, const std::string& reason);
   void Join(wire::Assign assign);
 
   const Settings settings_;

@@ -222,7 +222,11 @@ void Client::Heard(const wire::Exit&) {
 
 void Client::Heard(const wire::Refuse& message) {
   if (!message.at) return End("the controller refused this process: " + message.reason);
-  const auto found = launches_.find(*message.at);
+  RefuseLaunch(*message.at, message.reason);
+}
+
+void Client::RefuseLaunch(LaunchRef at, const std::string& reason) {
+  const auto found = launches_.find(at);
   if (found == launches_.end() || found->second.refused) return;
   Launch& launch = found->second;
   if (launch.carried()) --carried_;
@@ -232,8 +236,7 @@ void Client::Heard(const wire::Refuse& message) {
   }
   launch.refused = true;
   launch.outbox.Drop();
-  launch.must_leave = {
-      .at = *message.at, .why = MustLeave::Why::kRefused, .reason = message.reason};
+  launch.must_leave = {.at = at, .why = MustLeave::Why::kRefused, .reason = reason};
   launch.must_leave_told = false;
   has_news_ = true;
 }
