@@ -9,6 +9,10 @@
 //
 // RESULTS has `output`, `gradient NAME`, `written NAME` likewise, all with the trials in front, and
 // `fallback NODE OPERATOR WHY`, `looped NODE OPERATOR`.
+//
+// train-driver --examples ARCHIVE: compares with the outputs that sluice.export stored. Prints how
+// training compares, how evaluation does, and for each output its name, the largest difference, and
+// the largest that counts as equal.
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -22,11 +26,13 @@
 #include <map>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/network.h"
 #include "model/read/archive.h"
 #include "model/zoo/zoo.h"
+#include "train/check/examples.h"
 #include "train/program.h"
 
 namespace {
@@ -164,16 +170,29 @@ Status Drive(const std::string& network, const DriverFeed& feed, const std::stri
   return {};
 }
 
+Status PrintExamplesCheck(const std::string& archive) {
+  SLUICE_ASSIGN(const ExamplesCheck check, CheckExamples(archive));
+  fmt::print("{}\n{}\n", ComparisonText(check.training), ComparisonText(check.evaluation));
+  for (const ComparedOutput& each : check.outputs)
+    fmt::print("{} {} {}\n", each.name, each.difference, each.bound);
+  return {};
+}
+
+int StatusOf(const Status& status) {
+  if (!status) std::cerr << status.error().message << "\n";
+  return status ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
+  at::set_num_threads(1);
+  if (count == 3 && std::string_view(words[1]) == "--examples")
+    return StatusOf(PrintExamplesCheck(words[2]));
   if (count != 4) {
-    std::cerr << "usage: train-driver ARCHIVE FEED RESULTS\n";
+    std::cerr << "usage: train-driver ARCHIVE FEED RESULTS | --examples ARCHIVE\n";
     return 2;
   }
   at::set_default_dtype(caffe2::TypeMeta::Make<double>());
-  at::set_num_threads(1);
-  const Status status = Drive(words[1], ReadFeed(words[2]), words[3]);
-  if (!status) std::cerr << status.error().message << "\n";
-  return status ? 0 : 1;
+  return StatusOf(Drive(words[1], ReadFeed(words[2]), words[3]));
 }

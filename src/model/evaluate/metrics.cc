@@ -114,7 +114,7 @@ class MetricsMaker {
     const auto classes = ClassesOf(graph_, made_.scores->scores);
     if (!classes) {
       Lacks("top5", "the number of classes depends on the input");
-    } else if (*classes <= static_cast<std::int64_t>(kTop)) {
+    } else if (*classes < static_cast<std::int64_t>(kTop)) {
       Lacks("top5", fmt::format("there are only {} classes", *classes));
     } else {
       made_.names.push_back("top5");

@@ -41,7 +41,7 @@ struct Metrics {
 //   of outputs that are on the target's side of 0. A network that returns its loss has scores if
 //   the loss is what a cross entropy node returns: the operands of that node. Other outputs are not
 //   taken for scores, since nothing says which targets they belong to.
-// - top5: the share of elements whose class is among the five highest scores; from 6 classes on.
+// - top5: the share of elements whose class is among the five highest scores; from 5 classes on.
 // - perplexity: e to the power of the mean cross entropy, without label smoothing and weights. A
 //   network that returns its loss has it if the loss is such a mean.
 Metrics MetricsOf(const Graph& evaluation, std::string_view loss, const EvaluationPlan& plan);

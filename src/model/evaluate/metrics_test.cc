@@ -50,8 +50,8 @@ TEST(MetricsTest, AFunctionOfScoresHasTheMetricsOfClasses) {
     EXPECT_EQ(metrics.scores->scores, graph.outputs.front());
     EXPECT_FALSE(metrics.scores->classes);
   }
-  EXPECT_EQ(AllText(Classifier(5), "cross_entropy"),
-            "metrics: loss, accuracy, perplexity\nno top5: there are only 5 classes\n");
+  EXPECT_EQ(AllText(Classifier(4), "cross_entropy"),
+            "metrics: loss, accuracy, perplexity\nno top5: there are only 4 classes\n");
 }
 
 TEST(MetricsTest, OtherLossesSayWhatTheyLack) {
