@@ -100,8 +100,8 @@ void Group::Arrange(std::size_t width) {
 }
 
 Result<std::vector<Group::Trained>> Group::Step() {
-  const auto trials = static_cast<std::size_t>(std::ranges::count_if(
-      members_, [](const auto& each) { return !each.second.waiting; }));
+  const auto trials = static_cast<std::size_t>(
+      std::ranges::count_if(members_, [](const auto& each) { return !each.second.waiting; }));
   std::vector<Trained> trained;
   if (trials == 0) return trained;
   const std::size_t wanted = options_.seconds ? choice_.WidthFor(trials) : trials;
@@ -117,9 +117,8 @@ Result<std::vector<Group::Trained>> Group::Step() {
       return trained;
     }
     for (std::size_t at = 0; at < losses->size(); ++at)
-      trained.push_back({.member = in_stacks_[i][at],
-                         .steps = stacks_[i].step(at),
-                         .loss = (*losses)[at]});
+      trained.push_back(
+          {.member = in_stacks_[i][at], .steps = stacks_[i].step(at), .loss = (*losses)[at]});
   }
   if (options_.seconds && wanted <= most_width_)
     choice_.Measured(trials, options_.seconds() - before_s);

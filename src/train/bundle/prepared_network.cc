@@ -47,8 +47,7 @@ Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
   auto together = Program::Prepare(graph, {.real = real});
   if (!together) return named(together.error());
   auto apart = Program::Prepare(
-      graph, {.real = real,
-              .stacked_inputs = std::vector<bool>(graph.inputs.size(), true)});
+      graph, {.real = real, .stacked_inputs = std::vector<bool>(graph.inputs.size(), true)});
   if (!apart) return named(apart.error());
 
   std::vector<std::string> notes;
@@ -61,8 +60,7 @@ Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
     evaluated = std::move(evaluation->graph);
     notes = std::move(evaluation->notes);
   }
-  auto evaluation = Program::Prepare(
-      evaluated, {.real = real, .stacked_parameters = stacked});
+  auto evaluation = Program::Prepare(evaluated, {.real = real, .stacked_parameters = stacked});
   if (!evaluation) return named(evaluation.error());
 
   auto made = std::shared_ptr<PreparedNetwork>(new PreparedNetwork(

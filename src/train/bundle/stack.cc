@@ -133,7 +133,8 @@ Result<std::vector<double>> Stack::Step(Batches& batches) {
   for (std::size_t i = 0; i < members_.size(); ++i)
     keys.push_back({.seed = members_[i].seed, .step = static_cast<std::uint64_t>(steps_[i])});
   const CounterDraws draws(std::move(keys));
-  const Program& program = batch.inputs.front().stacked() ? network_->apart() : network_->together();
+  const Program& program =
+      batch.inputs.front().stacked() ? network_->apart() : network_->together();
   SLUICE_ASSIGN(Outcome outcome, program.Run({.trials = trials(),
                                               .parameters = parameters_,
                                               .inputs = batch.inputs,
@@ -141,20 +142,20 @@ Result<std::vector<double>> Stack::Step(Batches& batches) {
                                               .dropout = dropout_}));
   std::vector<double> smoothing;
   for (const Member& member : members_) smoothing.push_back(member.recipe.label_smoothing);
-  SLUICE_ASSIGN(const at::Tensor losses,
-                LossOfTrials(network_->loss(), {.output = outcome.outputs.front(),
-                                                .target = batch.target,
-                                                .trials = trials(),
-                                                .examples = batch.examples},
-                             smoothing));
+  SLUICE_ASSIGN(const at::Tensor losses, LossOfTrials(network_->loss(),
+                                                      {.output = outcome.outputs.front(),
+                                                       .target = batch.target,
+                                                       .trials = trials(),
+                                                       .examples = batch.examples},
+                                                      smoothing));
   SLUICE_ASSIGN(const std::vector<at::Tensor> gradients, GradientsOf(losses));
   std::vector<TrialUpdate> updates;
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const recipe::TrialRecipe& recipe = members_[i].recipe;
-    updates.push_back({.settings = recipe.optimizer,
-                       .lr = RateAt(recipe.optimizer, recipe.schedule, steps_[i],
-                                    members_[i].steps_per_unit),
-                       .step = steps_[i]});
+    updates.push_back(
+        {.settings = recipe.optimizer,
+         .lr = RateAt(recipe.optimizer, recipe.schedule, steps_[i], members_[i].steps_per_unit),
+         .step = steps_[i]});
   }
   std::vector<TrainedTensor> tensors;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
@@ -209,7 +210,7 @@ Result<std::vector<Measured>> Stack::Evaluate(std::span<const std::size_t> place
     const std::int64_t count = std::min(batches.batch(), examples - first);
     if (count < batches.batch() && network_->batch_is_fixed() && first > 0) break;
     SLUICE_ASSIGN(const Batch batch, batches.ForEvaluation(first, count));
-      SLUICE_ASSIGN(const Outcome outcome, network_->evaluation().Run({.trials = trials,
+    SLUICE_ASSIGN(const Outcome outcome, network_->evaluation().Run({.trials = trials,
                                                                      .parameters = parameters,
                                                                      .inputs = batch.inputs,
                                                                      .draws = &draws,

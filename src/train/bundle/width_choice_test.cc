@@ -56,9 +56,8 @@ TEST(WidthChoiceTest, TheFastestWidthMayLieBetween) {
 
 TEST(WidthChoiceTest, ASlowMomentDoesNotDecide) {
   int step = 0;
-  const Chosen chosen = ChooseWidth(4, [&](std::size_t width) {
-    return (++step % 3 == 0 ? 50.0 : 1.0) * (width == 4 ? 1 : 2);
-  });
+  const Chosen chosen = ChooseWidth(
+      4, [&](std::size_t width) { return (++step % 3 == 0 ? 50.0 : 1.0) * (width == 4 ? 1 : 2); });
   EXPECT_EQ(chosen.width, 4u);
 }
 

@@ -1,0 +1,241 @@
+#include "train/bundle/trainer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "client/checkpoints.h"
+#include "model/network.h"
+#include "train/bundle/batch_source.h"
+
+namespace sluice::train {
+
+using client::Client;
+using client::LaunchRef;
+using client::MustLeave;
+
+namespace {
+
+// Where work is counted in steps, a trial reports about so often in all, and at its targets.
+constexpr Work kReports = 100;
+
+}  // namespace
+
+Trainer::Trainer(const recipe::Recipe& recipe, const data::DataSet& data, client::Client& client,
+                 Options options)
+    : recipe_(recipe), data_(data), client_(client), options_(std::move(options)) {
+  reports_every_ = recipe_.unit == "epoch" ? 1 : std::max<Work>(1, recipe_.length / kReports);
+}
+
+double Trainer::Now() const {
+  return std::chrono::duration<double>(client::Clock::now().time_since_epoch()).count();
+}
+
+bool Trainer::AnyTrains() const {
+  return std::ranges::any_of(groups_, [](const auto& each) { return each.second->AnyTrains(); });
+}
+
+Status Trainer::Run() {
+  using std::chrono::milliseconds;
+  for (;;) {
+    // While trials train, a verdict is waited for a little: it usually comes within a millisecond,
+    // and trials that go on together share their batches. While none trains, for as long as it
+    // takes; the time only bounds a wait for nothing.
+    const bool waits = std::ranges::any_of(
+        running_, [](const auto& each) { return each.second.waits_for_verdict; });
+    const milliseconds patience = !AnyTrains() ? milliseconds(1000) : milliseconds(waits ? 5 : 0);
+    client::News news = client_.Wait(client::Clock::now() + patience);
+    const bool finished = news.finished;
+    HandleNews(std::move(news));
+    if (finished && running_.empty()) return {};
+    for (auto group = groups_.begin(); group != groups_.end();) {
+      if (group->second->size() == 0) {
+        group = groups_.erase(group);
+        continue;
+      }
+      if (group->second->AnyTrains()) TrainGroup(group->first, *group->second);
+      ++group;
+    }
+  }
+}
+
+void Trainer::HandleNews(client::News news) {
+  for (const MustLeave& each : news.must_leave) Leave(each);
+  for (wire::Assign& each : news.joined) Begin(std::move(each));
+  for (const client::NewTarget& each : news.targets) NoteTarget(each);
+  if (!news.alone.empty()) options_.say(news.alone);
+}
+
+void Trainer::Begin(wire::Assign assign) {
+  const LaunchRef at = assign.at;
+  auto running = Start(assign);
+  if (!running) {
+    if (const Status told = client_.LeaveAsFailed(at, running.error().message); !told)
+      options_.say(told.error().message);
+    return;
+  }
+  launch_of_[{running->shape, running->member}] = at;
+  running_.emplace(at, std::move(*running));
+}
+
+Result<std::unique_ptr<Group>> Trainer::OpenGroup(const recipe::TrialRecipe& shape) {
+  if (recipe_.recorded && !model::IsOfZoo(shape.network)) {
+    data::FileRecord found{.path = shape.network};
+    SLUICE_ASSIGN(found.hash, data::HashFile(shape.network));
+    std::error_code error;
+    found.bytes = std::filesystem::file_size(shape.network, error);
+    SLUICE_TRY(recipe::CheckSameArchive(*recipe_.recorded, found));
+  }
+  SLUICE_ASSIGN(auto network, PreparedNetwork::Open(shape));
+  const std::size_t inputs = network->graph().inputs.size();
+  if (inputs != 1 && inputs != 2)
+    return InvalidArgument(fmt::format(
+        "{}: expected a network that takes a batch, or a batch and its targets, found {} inputs",
+        shape.network, inputs));
+  auto batches = std::make_unique<BatchSource>(
+      data_, BatchSource::Options{.batch = shape.batch,
+                                  .seed = recipe_.seed,
+                                  .real = network->real(),
+                                  .augmentation = recipe_.data.augmentation,
+                                  .targets_are_input = inputs == 2});
+  return std::make_unique<Group>(std::move(network), std::move(batches),
+                                 Group::Options{.unit_is_epoch = recipe_.unit == "epoch",
+                                                .seconds = [this] { return Now(); }});
+}
+
+Result<Trainer::Running> Trainer::Start(const wire::Assign& assign) {
+  Running running;
+  running.assign = assign;
+  SLUICE_ASSIGN(running.recipe, recipe::Resolve(recipe_, assign.params));
+  running.target = assign.target;
+  running.reported = assign.work;
+  running.best = assign.best;
+  running.shape = running.recipe.ShapeKey();
+  auto& group = groups_[running.shape];
+  if (!group) {
+    auto opened = OpenGroup(running.recipe);
+    if (!opened) {
+      groups_.erase(running.shape);
+      return std::unexpected(std::move(opened).error());
+    }
+    group = std::move(*opened);
+    for (const std::string& note : group->network().notes()) options_.say(note);
+  }
+  std::optional<TrialState> state;
+  client::Checkpoints checkpoints(client_, assign);
+  SLUICE_ASSIGN(const std::optional<std::string> latest, checkpoints.Latest());
+  if (latest) {
+    SLUICE_ASSIGN(LoadedTrial loaded,
+                  LoadTrial(*latest, group->network().network(), group->network().real()));
+    state = std::move(loaded.state);
+    running.saved_work = state->step / group->steps_per_unit();
+  }
+  SLUICE_ASSIGN(running.member, group->Join(running.recipe, assign.seed, std::move(state)));
+  running.saved_s = Now();
+  return running;
+}
+
+void Trainer::NoteTarget(const client::NewTarget& target) {
+  const auto found = running_.find(target.at);
+  if (found == running_.end()) return;
+  Running& running = found->second;
+  running.target = target.target;
+  running.waits_for_verdict = client_.AwaitsVerdict(target.at);
+  GroupOf(running).SetWaiting(running.member, running.waits_for_verdict);
+}
+
+void Trainer::End(LaunchRef at, Client::As as) {
+  const auto found = running_.find(at);
+  if (found != running_.end()) {
+    GroupOf(found->second).Leave(found->second.member);
+    launch_of_.erase({found->second.shape, found->second.member});
+    running_.erase(found);
+  }
+  if (const Status left = client_.Leave(at, as); !left) options_.say(left.error().message);
+}
+
+void Trainer::Fail(LaunchRef at, const std::string& reason) {
+  const auto found = running_.find(at);
+  if (found != running_.end()) {
+    GroupOf(found->second).Leave(found->second.member);
+    launch_of_.erase({found->second.shape, found->second.member});
+    running_.erase(found);
+  }
+  if (const Status told = client_.LeaveAsFailed(at, reason); !told)
+    options_.say(told.error().message);
+}
+
+void Trainer::Leave(const MustLeave& must_leave) {
+  const auto found = running_.find(must_leave.at);
+  const bool is_for_good =
+      must_leave.why == MustLeave::Why::kRefused ||
+      (must_leave.why == MustLeave::Why::kStop && must_leave.reason == "stopped");
+  if (found != running_.end() && !is_for_good) Save(found->second);
+  End(must_leave.at,
+      must_leave.why == MustLeave::Why::kStop ? Client::As::kDone : Client::As::kPaused);
+}
+
+bool Trainer::Save(Running& running) {
+  Group& group = GroupOf(running);
+  const Work work = group.StepOf(running.member) / group.steps_per_unit();
+  if (work == running.saved_work && group.StepOf(running.member) % group.steps_per_unit() == 0)
+    return true;
+  const double before_s = Now();
+  client::Checkpoints checkpoints(client_, running.assign);
+  const auto saved = checkpoints.Save(work, [&](const std::string& folder) {
+    return SaveTrial(folder, group.network().network(), group.StateOf(running.member),
+                     {.optimizer = running.recipe.optimizer.kind,
+                      .precision = running.recipe.precision,
+                      .recipe = running.assign.params});
+  });
+  if (!saved) {
+    options_.say(fmt::format("trial {}: the checkpoint could not be saved: {}",
+                             Number(running.assign.at.trial), saved.error().message));
+    return false;
+  }
+  running.saved_s = Now();
+  running.saved_work = work;
+  save_budget_.Saved(running.saved_s - before_s);
+  return true;
+}
+
+bool Trainer::IsDue(const Running& running, std::int64_t steps) const {
+  const std::int64_t unit = groups_.at(running.shape)->steps_per_unit();
+  if (steps % unit != 0) return false;
+  const Work work = steps / unit;
+  return work > running.reported &&
+         (work % reports_every_ == 0 || (running.target && work >= *running.target));
+}
+
+void Trainer::TrainGroup(const std::string& shape, Group& group) {
+  const double before_s = Now();
+  const auto trained = group.Step();
+  if (!trained) {
+    if (trained.error().code == ErrorCode::kUnavailable) {
+      HandOneBack(shape, trained.error().message);
+      return;
+    }
+    // What PyTorch refuses for one trial of a shape, it refuses for all of them.
+    std::vector<LaunchRef> all;
+    for (const auto& [at, running] : running_)
+      if (running.shape == shape) all.push_back(at);
+    for (const LaunchRef at : all) Fail(at, trained.error().message);
+    return;
+  }
+  save_budget_.Trained(Now() - before_s);
+  std::vector<LaunchRef> due;
+  for (const Group::Trained& each : *trained) {
+    const LaunchRef at = launch_of_.at({shape, each.member});
+    Running& running = running_.at(at);
+    running.loss_sum += each.loss;
+    ++running.losses;
+    if (IsDue(running, each.steps) || !std::isfinite(each.loss)) due.push_back(at);
+  }
+  if (!due.empty()) ReportDue(group, due);
+}
+
+}  // namespace sluice::train

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "client/client.h"
+#include "data/sets/data_set.h"
+#include "recipe/recipe.h"
+#include "train/bundle/group.h"
+#include "train/bundle/save_budget.h"
+
+namespace sluice::train {
+
+// Trains the trials that a controller gives to this process, as a study's recipe says, until the
+// controller has no more trials for it. Trials of one shape are trained together; the groups of
+// different shapes train in turns, a step each.
+class Trainer {
+ public:
+  struct Options {
+    // Where remarks for the user go: the process's standard error.
+    std::function<void(const std::string&)> say;
+  };
+  // All of them outlive the trainer.
+  Trainer(const recipe::Recipe& recipe, const data::DataSet& data, client::Client& client,
+          Options options);
+
+  // Returns when all trials have left and the process is to end.
+  Status Run();
+
+ private:
+  // A trial that is trained here.
+  struct Running {
+    wire::Assign assign;
+    recipe::TrialRecipe recipe;
+    std::string shape;
+    MemberId member{};
+    std::optional<Work> target;  // nothing: without limit
+    Work reported = 0;
+    std::optional<double> best;  // report of the objective, where the best report counts
+    double loss_sum = 0;         // of the training batches since the last report
+    std::int64_t losses = 0;
+    bool waits_for_verdict = false;
+    double saved_s = 0;  // when the trial was saved last
+    Work saved_work = -1;
+  };
+
+  double Now() const;  // seconds on a steady clock
+  Group& GroupOf(const Running& running) { return *groups_.at(running.shape); }
+
+  void HandleNews(client::News news);
+  void Begin(wire::Assign assign);
+  Result<std::unique_ptr<Group>> OpenGroup(const recipe::TrialRecipe& shape);
+  Result<Running> Start(const wire::Assign& assign);
+  void Leave(const client::MustLeave& must_leave);
+  void End(client::LaunchRef at, client::Client::As as);
+  void Fail(client::LaunchRef at, const std::string& reason);
+  void NoteTarget(const client::NewTarget& target);
+
+  void TrainGroup(const std::string& shape, Group& group);
+  void HandOneBack(const std::string& shape, const std::string& why);
+  // Which of the trials that have just trained are to be reported now.
+  bool IsDue(const Running& running, std::int64_t steps) const;
+  void ReportDue(Group& group, const std::vector<client::LaunchRef>& due);
+  // The report ends a trial whose loss is no number any more: it cannot get better.
+  void ReportDiverged(client::LaunchRef at);
+  void ReportOne(client::LaunchRef at, const Measured& measured);
+  // Whether the report is the trial's best so far.
+  bool NoteBest(Running& running, const wire::Values& values);
+  // Saves the trial. Says so if that fails, and returns whether the trial is saved.
+  bool Save(Running& running);
+  bool AnyTrains() const;
+
+  const recipe::Recipe& recipe_;
+  const data::DataSet& data_;
+  client::Client& client_;
+  Options options_;
+  Work reports_every_ = 1;
+  std::map<std::string, std::unique_ptr<Group>> groups_;  // by shape
+  std::map<client::LaunchRef, Running> running_;
+  std::map<std::pair<std::string, MemberId>, client::LaunchRef> launch_of_;
+  SaveBudget save_budget_;
+};
+
+}  // namespace sluice::train
