@@ -1,5 +1,6 @@
 #include "train/measure/losses.h"
 
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,13 +64,19 @@ void ExpectAsAlone(LossKind kind, const at::Tensor& outputs, const at::Tensor& t
   }
 }
 
-TEST(LossTest, CrossEntropyIsThatOfPyTorch) {
+// On shared cores, threads that wait for each other take longer than such small tensors.
+class LossTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { at::set_num_threads(1); }
+};
+
+TEST_F(LossTest, CrossEntropyIsThatOfPyTorch) {
   const at::Tensor targets = TestClasses({kLossTrials, 4}, 7);
   ExpectAsAlone(LossKind::kCrossEntropy, Numbers({kLossTrials, 4, 7}, 1), targets,
                 {CrossEntropyOf()});
 }
 
-TEST(LossTest, ClassesAreLastOrSecond) {
+TEST_F(LossTest, ClassesAreLastOrSecond) {
   const at::Tensor targets = TestClasses({kLossTrials, 4, 5}, 7);
   ExpectAsAlone(LossKind::kCrossEntropy, Numbers({kLossTrials, 4, 7, 5}, 1), targets,
                 {CrossEntropyOf()});
@@ -85,7 +92,7 @@ TEST(LossTest, ClassesAreLastOrSecond) {
                 TestClasses({kLossTrials, 2, 4, 5}, 3), {CrossEntropyOf()});
 }
 
-TEST(LossTest, RowsMayBeFlattened) {
+TEST_F(LossTest, RowsMayBeFlattened) {
   const OneLoss rows = [](const at::Tensor& output, const at::Tensor& target) {
     return CrossEntropyOf()(output, target.flatten());
   };
@@ -93,7 +100,7 @@ TEST(LossTest, RowsMayBeFlattened) {
                 TestClasses({kLossTrials, 4, 5}, 7), {rows});
 }
 
-TEST(LossTest, EachTrialHasItsOwnSmoothing) {
+TEST_F(LossTest, EachTrialHasItsOwnSmoothing) {
   const std::vector<OneLoss> alone{CrossEntropyOf(0.1), CrossEntropyOf(), CrossEntropyOf(0.3)};
   const at::Tensor outputs = Numbers({kLossTrials, 4, 7}, 1);
   const std::vector<double> smoothing{0.1, 0, 0.3};
@@ -106,7 +113,7 @@ TEST(LossTest, EachTrialHasItsOwnSmoothing) {
   ExpectAsAlone(LossKind::kCrossEntropy, outputs, probabilities, alone, smoothing);
 }
 
-TEST(LossTest, ClassThatIsExcludedStaysFiniteBesideASmoothedTrial) {
+TEST_F(LossTest, ClassThatIsExcludedStaysFiniteBesideASmoothedTrial) {
   at::Tensor outputs = Numbers({2, 4, 7}, 1);
   outputs.select(2, 6).fill_(-std::numeric_limits<double>::infinity());
   const LossInput input{
@@ -117,7 +124,7 @@ TEST(LossTest, ClassThatIsExcludedStaysFiniteBesideASmoothedTrial) {
   EXPECT_TRUE(std::isinf((*losses)[1].item().toDouble()));  // as alone
 }
 
-TEST(LossTest, IgnoredRowsDoNotCount) {
+TEST_F(LossTest, IgnoredRowsDoNotCount) {
   at::Tensor targets = TestClasses({kLossTrials, 4, 5}, 7);
   targets.masked_fill_(Numbers({kLossTrials, 4, 5}, 5) > 0.5, kIgnoredClass);
   ExpectAsAlone(LossKind::kCrossEntropy, Numbers({kLossTrials, 4, 7, 5}, 1), targets,
@@ -128,7 +135,7 @@ TEST(LossTest, IgnoredRowsDoNotCount) {
   EXPECT_TRUE(LossOfTrials(LossKind::kCrossEntropy, nothing)->isnan().all().item().toBool());
 }
 
-TEST(LossTest, NllIsThatOfPyTorch) {
+TEST_F(LossTest, NllIsThatOfPyTorch) {
   const OneLoss alone = [](const at::Tensor& output, const at::Tensor& target) {
     return at::nll_loss_nd(output, target);
   };
@@ -136,7 +143,7 @@ TEST(LossTest, NllIsThatOfPyTorch) {
   ExpectAsAlone(LossKind::kNll, outputs, TestClasses({kLossTrials, 4, 5}, 7), {alone});
 }
 
-TEST(LossTest, LossesOfElementsAreThoseOfPyTorch) {
+TEST_F(LossTest, LossesOfElementsAreThoseOfPyTorch) {
   const at::Tensor outputs = Numbers({kLossTrials, 4, 3}, 1).mul(2);
   const at::Tensor targets = Numbers({kLossTrials, 4, 3}, 2);
   const auto alone = [](auto loss) {
@@ -158,7 +165,7 @@ TEST(LossTest, LossesOfElementsAreThoseOfPyTorch) {
   ExpectAsAlone(LossKind::kBinaryCrossEntropy, outputs, (targets > 0).to(at::kLong), binary);
 }
 
-TEST(LossTest, TargetsWithoutADimensionOfOneAreNotBroadcast) {
+TEST_F(LossTest, TargetsWithoutADimensionOfOneAreNotBroadcast) {
   const OneLoss alone = [](const at::Tensor& output, const at::Tensor& target) {
     return at::mse_loss(output, target.unsqueeze(-1));
   };
@@ -166,7 +173,7 @@ TEST(LossTest, TargetsWithoutADimensionOfOneAreNotBroadcast) {
                 {alone});
 }
 
-TEST(LossTest, ReturnedLossIsAsItIs) {
+TEST_F(LossTest, ReturnedLossIsAsItIs) {
   const at::Tensor losses = Numbers({kLossTrials}, 1);
   const LossInput input{.output = Stacked(losses), .target = {}, .trials = kLossTrials};
   EXPECT_TRUE(LossOfTrials(LossKind::kReturned, input)->equal(losses));
@@ -177,7 +184,7 @@ TEST(LossTest, ReturnedLossIsAsItIs) {
                             {.output = Stacked(Numbers({2, 3}, 1)), .target = {}, .trials = 2}));
 }
 
-TEST(LossTest, NanOfOneTrialTouchesNoOther) {
+TEST_F(LossTest, NanOfOneTrialTouchesNoOther) {
   at::Tensor outputs = Numbers({kLossTrials, 4, 7}, 1);
   outputs[1].fill_(std::nan(""));
   outputs.requires_grad_();
@@ -198,7 +205,7 @@ TEST(LossTest, NanOfOneTrialTouchesNoOther) {
   }
 }
 
-TEST(LossTest, HalfPrecisionIsWidened) {
+TEST_F(LossTest, HalfPrecisionIsWidened) {
   const at::Tensor outputs = Numbers({2, 4, 7}, 1).to(at::kBFloat16);
   const LossInput input{
       .output = Stacked(outputs), .target = Shared(TestClasses({4}, 7)), .trials = 2};
@@ -208,7 +215,7 @@ TEST(LossTest, HalfPrecisionIsWidened) {
   EXPECT_LE(Difference((*losses)[1], expected), 1e-6);
 }
 
-TEST(LossTest, EveryNameHasALoss) {
+TEST_F(LossTest, EveryNameHasALoss) {
   for (const std::string& name : model::Losses()) EXPECT_TRUE(LossKindOf(name)) << name;
   const auto unknown = LossKindOf("mean_square");
   ASSERT_FALSE(unknown);
@@ -221,7 +228,7 @@ struct LossMisfit {
   std::string says;
 };
 
-TEST(LossTest, RefusesWhatDoesNotFit) {
+TEST_F(LossTest, RefusesWhatDoesNotFit) {
   const at::Tensor scores = Numbers({2, 4, 7}, 1);
   const LossMisfit misfits[] = {
       {LossKind::kCrossEntropy, scores, TestClasses({5}, 7),
