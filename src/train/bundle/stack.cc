@@ -1,6 +1,6 @@
 #include "train/bundle/stack.h"
 
-#include <ATen/autocast_mode.h>
+#include <c10/core/DefaultDtype.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,6 +41,11 @@ at::Tensor Joined(const at::Tensor& before, std::span<TrialState> states,
     parts.push_back(own.unsqueeze(0));
   }
   return at::cat(parts);
+}
+
+// Networks make tensors of the default type, which is the process's.
+void SetDefaultType(at::ScalarType real) {
+  c10::set_default_dtype(c10::scalarTypeToTypeMeta(real));
 }
 
 }  // namespace
@@ -128,6 +133,7 @@ void Stack::NoteDropout() {
 }
 
 Result<std::vector<double>> Stack::Step(Batches& batches) {
+  SetDefaultType(network_->real());
   SLUICE_ASSIGN(const Batch batch, batches.ForTraining(steps_));
   std::vector<CounterDraws::Trial> keys;
   for (std::size_t i = 0; i < members_.size(); ++i)
@@ -191,6 +197,7 @@ Result<std::vector<at::Tensor>> Stack::GradientsOf(const at::Tensor& losses) con
 Result<std::vector<Measured>> Stack::Evaluate(std::span<const std::size_t> places,
                                               const Batches& batches) const {
   const at::NoGradGuard no_gradients;
+  SetDefaultType(network_->real());
   std::vector<at::Tensor> parameters = parameters_;
   const bool all = places.size() == members_.size();
   for (std::size_t place = 0; place < parameters.size(); ++place)
