@@ -75,4 +75,11 @@ std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study,
   return line;
 }
 
+bool HasProgramToRun(Reader& reader, const StudyInfo& study) {
+  const auto source = reader.Source(study.id);
+  const auto spec =
+      source ? ReadStudy(*source, study.name, study.name) : Result<StudySpec>(NotFound(""));
+  return !spec || !spec->training;
+}
+
 }  // namespace sluice

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
 
 #include "base/templates/template_text.h"
+#include "wire/message.h"
 
 namespace sluice {
 namespace {
@@ -98,7 +100,12 @@ Result<recipe::Recorded> RecordFiles(const StudySpec& spec, const std::string& f
   for (const std::string& network : networks) {
     if (!IsArchive(network)) continue;
     data::FileRecord file{.path = In(folder, network)};
-    SLUICE_ASSIGN(file.hash, data::HashFile(file.path));
+    auto hash = data::HashFile(file.path);
+    // Constraints may forbid a combination of values, which then needs no file. If a trial does need
+    // it, the trainer says so.
+    if (!hash && hash.error().code == ErrorCode::kNotFound) continue;
+    if (!hash) return std::unexpected(std::move(hash).error());
+    file.hash = *hash;
     std::error_code error;
     file.bytes = fs::file_size(file.path, error);
     recorded.archives.push_back(std::move(file));
@@ -115,6 +122,16 @@ Status CheckSameFiles(const Study& study) {
   SLUICE_ASSIGN(const recipe::Recorded found, RecordFiles(study.spec, study.folder));
   for (const data::FileRecord& archive : found.archives)
     SLUICE_TRY(recipe::CheckSameArchive(known, archive));
+  for (const data::FileRecord& archive : known.archives) {
+    const bool there = std::ranges::any_of(found.archives, [&](const data::FileRecord& each) {
+      return each.hash == archive.hash && each.bytes == archive.bytes;
+    });
+    if (there) continue;
+    return FailedPrecondition(
+        fmt::format("{}: expected the file that the study was made with, found none; put the file "
+                    "back, or make a new study",
+                    archive.path));
+  }
   return recipe::CheckSameData(known, found.files, found.data_hash);
 }
 
@@ -130,9 +147,9 @@ TrainerStart StartOfTrainer(const Study& study, const std::string& trainer,
     start.program.push_back(recipe_file);
     start.recipe = std::move(json);
   }
-  if (study.spec.demand.fused_most > recipe::kTrainedTogether) {
+  if (const int most = study.spec.demand.fused_most; most > recipe::kTrainedTogether) {
     start.program.emplace_back("--capacity");
-    start.program.push_back(fmt::format("{}", study.spec.demand.fused_most));
+    start.program.push_back(fmt::format("{}", std::min<int>(most, wire::kMostCapacity)));
   }
   return start;
 }

@@ -197,7 +197,7 @@ Status TakeFromStudy(ModelOptions& options, std::vector<std::string>& notes) {
   SLUICE_ASSIGN(const StudyFile study, ReadStudyFile(*options.study));
   for (const std::string& note : WhatDoesNotCarryOver(study.spec.space))
     notes.push_back(fmt::format("{}: {}", *options.study, note));
-  const auto& model = study.spec.model;
+  const std::optional<ModelSpec> model = ModelOf(study.spec);
   if (!options.file.empty()) return {};
   if (!model) {
     return InvalidArgument(fmt::format(

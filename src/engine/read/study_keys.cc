@@ -107,6 +107,11 @@ class RunningReader {
 
   void ReadPolicy() {
     if (SaysTraining(map_)) spec_.policy = kDefaultTrainingPolicy;
+    if (spec_.training && spec_.demand.gpus > 0) {
+      spec_.notes.emplace_back(
+          "resources: sluice-trainer trains on cores so far, so its trials would hold GPUs without "
+          "using them; remove 'gpus'");
+    }
     if (const ConfigNode* node = map_.Find("policy")) {
       const auto name = node->OneOf(PolicyNames());
       if (!name) return;

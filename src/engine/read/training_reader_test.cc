@@ -93,7 +93,9 @@ TEST(TrainingReaderTest, TrainsTogetherUnlessTheFileSaysOtherwise) {
   EXPECT_THAT(apart.notes, ElementsAre(HasSubstr("trains each trial in a process of its own")));
   EXPECT_EQ(Trained("fuse: 8").demand.fused_most, 8);
   EXPECT_EQ(Trained("resources: {cpus: [1, 2]}").demand.fused_most, 1) << "elastic trials";
-  EXPECT_EQ(Trained("resources: {gpus: 1}").demand.fused_most, recipe::kTrainedTogether);
+  const StudySpec on_gpus = Trained("resources: {gpus: 1}");
+  EXPECT_EQ(on_gpus.demand.fused_most, recipe::kTrainedTogether);
+  EXPECT_THAT(on_gpus.notes, ElementsAre(HasSubstr("trains on cores so far")));
 }
 
 TEST(TrainingReaderTest, ReadsData) {
