@@ -131,8 +131,13 @@ class TrainingReader {
       if (items->empty()) node.Expected("a list that is not empty", "remove the key");
     } else if (field->form == Form::kNumberOrMap && node.is_map() && !IsBareTemplate(node)) {
       const ConfigMap map = *node.Map();
-      for (const auto& [key, value] : map.entries())
-        ReadText(fmt::format("{}.{}", path, key), value);
+      for (const auto& [key, value] : map.entries()) {
+        if (key.empty()) {
+          value.Expected("the name of a module as key");
+        } else {
+          ReadText(fmt::format("{}.{}", path, key), value);
+        }
+      }
     } else {
       ReadText(path, node);
     }
@@ -195,11 +200,11 @@ class TrainingReader {
     }
     const auto text = node.Text();
     if (text) setting = *text;
-    if (!text || !CheckText(node, *text)) bad_.insert(path);
+    if (!text || !CheckText(node, path, *text)) bad_.insert(path);
   }
 
-  bool CheckText(const ConfigNode& node, const std::string& text) {
-    if (text.size() > recipe::kLongestSetting || node.path().size() > recipe::kLongestSetting) {
+  bool CheckText(const ConfigNode& node, std::string_view path, const std::string& text) {
+    if (text.size() > recipe::kLongestSetting || path.size() > recipe::kLongestSetting) {
       node.Report(
           fmt::format("expected a key and a value of at most {} bytes", recipe::kLongestSetting));
       return false;

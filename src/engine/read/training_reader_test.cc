@@ -190,7 +190,7 @@ TEST(TrainingReaderTest, EachMistakeNamesItsKey) {
   EXPECT_EQ(in_train("momentum: 2"),
             "study.yaml:1: train.momentum: expected a number from 0 to below 1, found '2'");
   EXPECT_THAT(in_train("schedule: cosin"),
-              HasSubstr("train.schedule.name: expected one of constant, step"));
+              HasSubstr("train.schedule: expected one of constant, step"));
   EXPECT_THAT(in_train("schedule: {name: step}"),
               HasSubstr("train.schedule.every: expected after how many units the rate falls"));
   EXPECT_THAT(in_train("schedule: {name: cosine, T_max: 3}"),
@@ -199,6 +199,7 @@ TEST(TrainingReaderTest, EachMistakeNamesItsKey) {
                                                 "'[0.9]'"));
   EXPECT_THAT(in_train("betas: [0.9, 0.99]"),
               HasSubstr("train.betas: expected nothing with the optimizer sgd"));
+  EXPECT_THAT(in_train("dropout: {'': 0.1}"), HasSubstr("expected the name of a module as key"));
   EXPECT_THAT(in_train("nesterov: [1]"), HasSubstr("train.nesterov: expected one value"));
   EXPECT_THAT(in_train("eps:"), HasSubstr("train.eps: expected one value, found nothing"));
   EXPECT_THAT(Problems("train: {optimizer: sgd, batch: 32}"),
