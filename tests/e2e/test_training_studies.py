@@ -85,6 +85,23 @@ def test_check_says_how_parameters_reach_the_training(digits):
 
 
 @needs_trainer
+def test_trains_a_narrower_network(digits):
+    text = STUDY.replace("loss: cross_entropy", "loss: cross_entropy, scale: 2")
+    text = text.replace("momentum: 0.9", 'weight_decay: "{decay}"')
+    digits.write(
+        "study.yaml", text.replace("  batch: {c", "  decay: {float: [0, 0.1]}\n  batch: {c")
+    )
+    warnings = digits.json("check", "study.yaml")["warnings"]
+    expected = "train.weight_decay: trials train a narrower network: 'decay': "
+    assert sum(expected in warning for warning in warnings) == 1
+    assert not any("'lr'" in warning for warning in warnings)
+    digits.run("tune", "study.yaml", "-q", "--trials", 3)
+    assert set(digits.states().values()) == {"complete"}
+    shrunk = digits.run("model", "shrink", "--study", "study.yaml").stdout
+    assert "layers.0.weight" in shrunk
+
+
+@needs_trainer
 def test_the_example_of_the_reference_trains(house):
     page = (ROOT / "docs/study-file.md").read_text()
     [study] = [

@@ -16,6 +16,7 @@
 #include "exec/trainer.h"
 #include "model/loss.h"
 #include "model/network.h"
+#include "model/shrink/carries_over.h"
 #include "model/shrink/shrink.h"
 
 namespace sluice {
@@ -80,6 +81,7 @@ class TrainingInspector {
       SLUICE_TRY(InspectNetwork(*trial));
     }
     for (const std::string& loss : losses) AddMetrics(loss);
+    if (narrower_) NoteWhatDoesNotCarryOver();
     if (losses.size() > 1)
       summary_.networks +=
           fmt::format("; losses: {}", Join(std::vector<std::string>(losses.begin(), losses.end())));
@@ -96,6 +98,7 @@ class TrainingInspector {
     if (const Status fits = model::CheckLoss(network->graph, trial.loss); !fits)
       return Refuse("model.loss", fits.error().message);
     if (trial.scale != 1) {
+      narrower_ = true;
       if (const auto narrow =
               model::Shrink(network->graph, network->widths, {.scale = trial.scale});
           !narrow)
@@ -106,6 +109,19 @@ class TrainingInspector {
       summary_.networks +=
           fmt::format("{}{}", summary_.networks.empty() ? "" : ", ", trial.network);
     return {};
+  }
+
+  // Parameters are known by the keys that they reach, whatever they are called.
+  void NoteWhatDoesNotCarryOver() {
+    for (const auto& [name, reach] : recipe::ReachOf(*spec_.training)) {
+      for (const std::string& path : reach.paths) {
+        const std::string below = path.substr(path.find('.') + 1);
+        const std::string why = model::WhyItDoesNotCarryOver(below.substr(0, below.find('.')));
+        if (why.empty()) continue;
+        summary_.notes.push_back(
+            fmt::format("{}: trials train a narrower network: '{}': {}", path, name, why));
+      }
+    }
   }
 
   // Whether the network takes the examples of the data.
@@ -182,6 +198,7 @@ class TrainingInspector {
   TrainingSummary summary_;
   std::set<std::string> seen_;   // networks with their losses and scales
   std::set<std::string> named_;  // networks
+  bool narrower_ = false;        // some trials train a narrower network than the one that is named
 };
 
 }  // namespace

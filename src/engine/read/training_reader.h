@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "config/config.h"
 #include "engine/read/templates.h"
 #include "engine/study.h"
