@@ -101,8 +101,8 @@ Result<recipe::Recorded> RecordFiles(const StudySpec& spec, const std::string& f
     if (!IsArchive(network)) continue;
     data::FileRecord file{.path = In(folder, network)};
     auto hash = data::HashFile(file.path);
-    // Constraints may forbid a combination of values, which then needs no file. If a trial does need
-    // it, the trainer says so.
+    // Constraints may forbid a combination of values, which then needs no file. If a trial does
+    // need it, the trainer says so.
     if (!hash && hash.error().code == ErrorCode::kNotFound) continue;
     if (!hash) return std::unexpected(std::move(hash).error());
     file.hash = *hash;

@@ -13,8 +13,8 @@ namespace sluice {
 // original. The note says why.
 std::vector<std::string> WhatDoesNotCarryOver(const Space& space);
 
-// The network of a study: what `model` says of it. Nothing if the study names none, or if it depends
-// on a parameter.
+// The network of a study: what `model` says of it. Nothing if the study names none, or if it
+// depends on a parameter.
 std::optional<ModelSpec> ModelOf(const StudySpec& spec);
 
 // The name that model::OpenNetwork takes for a study's network. `folder` is the study's folder.
