@@ -14,4 +14,8 @@ namespace sluice {
 std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study,
                                         const TrialInfo& trial);
 
+// Whether the study has a program that can be run by hand. One with `train` has none: its trials
+// are trained together.
+bool HasProgramToRun(Reader& reader, const StudyInfo& study);
+
 }  // namespace sluice

@@ -88,6 +88,23 @@ TEST_F(EarlierMeasurementsTest, OtherProgramsAndOtherKindsDoNotCount) {
   EXPECT_EQ(given.source, "");
 }
 
+TEST_F(EarlierMeasurementsTest, StudiesWithoutAProgramTrainTheSame) {
+  const auto created = [](std::uint32_t id, const std::string& name, int batch) {
+    const std::string text = fmt::format(
+        "study: {}\nmodel: zoo:mlp\ndata: digits\nbudget: {{max: {}}}\n"
+        "train: {{optimizer: sgd, lr: '{{lr}}', batch: {}}}\nspace: {{lr: {{float: [0.1, 1]}}}}\n"
+        "objective: {{minimize: loss}}\ntrials: 2\n",
+        name, id, batch);
+    const auto spec = ReadStudy(text, "study.yaml", name);
+    SLUICE_CHECK(spec.has_value(), spec ? "" : spec.error().message.c_str());
+    return StudyCreated{
+        .study = StudyId(id), .source = text, .folder = "/", .seed = 1, .spec = *spec};
+  };
+  Write(created(1, "first", 32), {Measured("first", 2, 0, 1, "")});
+  EXPECT_EQ(Read(created(2, "second", 32)).measured.size(), 1U) << "the budget does not matter";
+  EXPECT_TRUE(Read(created(3, "third", 64)).measured.empty());
+}
+
 TEST_F(EarlierMeasurementsTest, OnCoresEveryMachineCounts) {
   Write(Created(1, "first", "trials: 2\n"), {Measured("first", 2, 0, 1, "")});
   EXPECT_EQ(Read(Created(2, "second", "trials: 2\n")).measured.size(), 1U);

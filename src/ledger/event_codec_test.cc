@@ -41,6 +41,31 @@ void ExpectSamePlace(const Body& a, const Body& b) {
   }
 }
 
+TEST(EventCodecTest, AStudyKeepsWhichFilesItTrainsWith) {
+  const std::string source =
+      "model: net.pt2\ndata: digits\ntrain: {optimizer: sgd, lr: '{lr}', batch: 8}\n"
+      "space: {lr: {float: [0.1, 1]}}\nobjective: {minimize: loss}\ntrials: 7\n"
+      "budget: {max: 3}\n";
+  auto spec = ReadStudy(source, "study.yaml", "n");
+  ASSERT_TRUE(spec) << spec.error().message;
+  StudyCreated created{.study = StudyId(3), .source = source, .folder = "/", .spec = *spec};
+  EXPECT_FALSE(RoundTrip(created).spec.training->recorded);
+  created.spec.training->recorded = {
+      .archives = {{.path = "/net.pt2", .bytes = 9, .hash = ~std::uint64_t{0}}},
+      .files = {{.path = "/digits/a.npy", .bytes = 1, .hash = 2}},
+      .data_hash = 3};
+  const auto recorded = RoundTrip(created).spec.training->recorded;
+  ASSERT_TRUE(recorded);
+  EXPECT_EQ(ToJson(*recorded), ToJson(*created.spec.training->recorded));
+
+  EncodedEvent encoded = Encode({At(0), created});
+  encoded.body.replace(encoded.body.find("\"bytes\":9"), 9, "\"bytes\":[]");
+  const auto bad = DecodeEvent(At(0), encoded.study, encoded.kind, encoded.body);
+  ASSERT_FALSE(bad);
+  EXPECT_EQ(bad.error().code, ErrorCode::kCorruption);
+  EXPECT_THAT(bad.error().message, HasSubstr("recorded files: expected a whole number"));
+}
+
 TEST(EventCodecTest, AStudyIsReadAgainFromItsSource) {
   const std::string source =
       "program: train {args}\nspace: {lr: {float: [0, 1]}}\nobjective: {minimize: loss}\ntrials: "

@@ -21,9 +21,10 @@ constexpr std::string_view kBestHelp =
 
 Shows the best trial of a study: its best value and the work at which the trial reported it, its
 parameters, the command that runs it again, and the places of its checkpoint and output. The command
-is 'sluice run' unless the program gets all its parameters as arguments. Once 10 trials have
-finished, also shows what mattered in the study: how much of the differences between trials each
-parameter explains, and which values the best tenth of the trials have.
+is 'sluice run' unless the program gets all its parameters as arguments. A study without a program
+has none. Once 10 trials have finished, also shows what mattered in the study: how much of the
+differences between trials each parameter explains, and which values the best tenth of the trials
+have.
 
   --top N       the best N as a table
   --store FILE  where studies are kept
@@ -50,7 +51,8 @@ void BestFlags(Flags& flags, BestOptions& options) {
 // What 'sluice best' finds out about a trial beyond its row in the store.
 struct Found {
   std::optional<std::string> command;  // the program's own, if it gets all parameters as arguments
-  std::string by_hand;                 // 'sluice run', which always passes all parameters
+  // 'sluice run', which always passes all parameters; empty if the study has no program
+  std::string by_hand = {};
   std::optional<std::string> checkpoint;
   std::optional<std::string> best_checkpoint;  // of its best report, if kept beside `checkpoint`
   std::optional<std::string> output;
@@ -69,7 +71,7 @@ Found LookAround(Reader& reader, const StorePaths& paths, const StudyInfo& study
                  const TrialInfo& trial) {
   Found found;
   found.command = RerunCommand(reader, study, trial);
-  found.by_hand = RunAgain(paths, study, trial);
+  if (HasProgramToRun(reader, study)) found.by_hand = RunAgain(paths, study, trial);
   const std::string checkpoint = CheckpointFolder(paths, study.name, trial.id);
   if (HoldsFiles(checkpoint)) found.checkpoint = checkpoint;
   found.best_checkpoint = KeptCheckpoint(checkpoint, trial.result_work);
@@ -86,7 +88,8 @@ std::string BestTrialJson(const StudyInfo& study, const TrialInfo& trial, const 
   JsonWriter object;
   object.Add("study", study.name).Add("metric", study.metric);
   object.Add("direction", study.maximize ? "maximize" : "minimize").Add("unit", study.unit);
-  object.Add("command", found.command.value_or(found.by_hand))
+  const std::string command = found.command.value_or(found.by_hand);
+  object.AddOptional("command", command.empty() ? std::nullopt : std::optional(command))
       .AddOptional("checkpoint", found.checkpoint);
   object.AddOptional("best_checkpoint", found.best_checkpoint);
   object.AddOptional("output", found.output).AddJson("importance", MatteredJson(found.mattered));
@@ -114,7 +117,8 @@ void ShowBest(const Terminal& terminal, const StudyInfo& study, const TrialInfo&
   const std::string command =
       found.command ? fmt::format("cd {} && {}", ShellQuoted(study.folder), *found.command)
                     : found.by_hand;
-  Print(fmt::format("\n{}\n  {}\n", Inked("run it again:", Ink::kDim, terminal), command));
+  if (!command.empty())
+    Print(fmt::format("\n{}\n  {}\n", Inked("run it again:", Ink::kDim, terminal), command));
   const std::string files = Labelled({{"checkpoint", found.checkpoint.value_or("")},
                                       {"of its best", found.best_checkpoint.value_or("")},
                                       {"output", found.output.value_or("")}},

@@ -5,8 +5,8 @@
 
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "cli/inspect/study_model.h"
 #include "cli/study_file.h"
-#include "cli/study_model.h"
 #include "cli/text/model_report.h"
 #include "cli/text/print.h"
 #include "cli/text/table.h"
@@ -197,7 +197,7 @@ Status TakeFromStudy(ModelOptions& options, std::vector<std::string>& notes) {
   SLUICE_ASSIGN(const StudyFile study, ReadStudyFile(*options.study));
   for (const std::string& note : WhatDoesNotCarryOver(study.spec.space))
     notes.push_back(fmt::format("{}: {}", *options.study, note));
-  const auto& model = study.spec.model;
+  const std::optional<ModelSpec> model = ModelOf(study.spec);
   if (!options.file.empty()) return {};
   if (!model) {
     return InvalidArgument(fmt::format(

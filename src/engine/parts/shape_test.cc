@@ -36,5 +36,16 @@ TEST(ShapeTest, TrialsHaveOneShapeIfTheyAgreeInItsParameters) {
   EXPECT_FALSE(HaveOneShape(spec, {0.5, 1, 3, 1}, {0.5, 0, kInactive, 1}));
 }
 
+TEST(ShapeTest, OfSomeParametersOnlyTheirPresenceCounts) {
+  StudySpec spec = SpecOf(kShaped, "fashion");
+  EXPECT_FALSE(HasSeveralShapes(spec));
+  spec.shape_by_presence = {"layers"};
+  EXPECT_TRUE(HasSeveralShapes(spec));
+  EXPECT_EQ(ShapeOf(spec, {0.5, 1, 3, 1}), "fashion layers=on");
+  EXPECT_EQ(ShapeOf(spec, {0.5, 0, kInactive, 1}), "fashion layers=");
+  EXPECT_TRUE(HaveOneShape(spec, {0.5, 1, 3, 1}, {0.5, 1, 4, 0}));
+  EXPECT_FALSE(HaveOneShape(spec, {0.5, 1, 3, 1}, {0.5, 0, kInactive, 1}));
+}
+
 }  // namespace
 }  // namespace sluice

@@ -1,9 +1,11 @@
-#include "cli/study_model.h"
+#include "cli/inspect/study_model.h"
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
 
+#include "base/templates/template_text.h"
 #include "cli/study_file.h"
 #include "model/loss.h"
 #include "model/network.h"
@@ -19,6 +21,22 @@ std::vector<std::string> WhatDoesNotCarryOver(const Space& space) {
     if (!why.empty()) notes.push_back(fmt::format("'{}': {}", parameter.name, why));
   }
   return notes;
+}
+
+std::optional<ModelSpec> ModelOf(const StudySpec& spec) {
+  if (!spec.training) return spec.model;
+  const auto& settings = spec.training->settings;
+  const auto text = [&](const char* path) -> std::optional<std::string> {
+    const auto found = settings.find(path);
+    if (found == settings.end() || !WordsIn(found->second).empty()) return std::nullopt;
+    return Expand(found->second, {});
+  };
+  const auto network = text("model.network");
+  if (!network) return std::nullopt;
+  ModelSpec model{.network = *network};
+  model.loss = text("model.loss").value_or(model.loss);
+  model.scale = std::atof(text("model.scale").value_or("1").c_str());
+  return model;
 }
 
 std::string NetworkOf(const ModelSpec& model, const std::string& folder) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@ namespace sluice {
 // A note for each parameter whose best value in a narrower network is not its best value in the
 // original. The note says why.
 std::vector<std::string> WhatDoesNotCarryOver(const Space& space);
+
+// The network of a study: what `model` says of it. Nothing if the study names none, or if it
+// depends on a parameter.
+std::optional<ModelSpec> ModelOf(const StudySpec& spec);
 
 // The name that model::OpenNetwork takes for a study's network. `folder` is the study's folder.
 std::string NetworkOf(const ModelSpec& model, const std::string& folder);
