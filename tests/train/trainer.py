@@ -1,0 +1,201 @@
+"""Trains a bundle of trials through build/release/bin/trainer-driver, and each of them again by a
+plain loop of PyTorch."""
+
+import dataclasses
+import json
+import math
+import subprocess
+
+import torch
+from driver import DRIVER
+from rates import Schedule, torch_rates
+from sluice._safetensors import TensorFile
+
+TRAINER_DRIVER = DRIVER.with_name("trainer-driver")
+DRAWN_PER_EPOCH = 5  # steps, of drawn batches (src/train/check/drawn_batches.h)
+DRAWN_BATCH = 4
+# The optimizers, and the hyperparameters that a trial of each has.
+FORMS = {
+    "sgd": ["momentum", "dampening"],
+    "nesterov": ["momentum"],
+    "adam": ["beta1", "beta2", "eps"],
+    "adamw": ["beta1", "beta2", "eps"],
+}
+# What a schedule of each kind is said with.
+_OF_SCHEDULE = {
+    "constant": [], "step": ["gamma", "every"], "multi_step": ["gamma", "at"],
+    "exponential": ["gamma"], "cosine": ["over", "last"],
+    "one_cycle": ["over", "last", "rise", "div"],
+}
+
+
+@dataclasses.dataclass
+class Trial:
+    seed: int
+    lr: float
+    momentum: float = 0
+    dampening: float = 0
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+    weight_decay: float = 0
+    label_smoothing: float = 0
+    schedule: Schedule = dataclasses.field(default_factory=Schedule)
+
+
+@dataclasses.dataclass
+class Bundle:
+    network: str
+    form: str
+    trials: list
+    clip: float | None = None
+    loss: str = "returned"
+    precision: str = "float64"
+    batch: int = DRAWN_BATCH
+    data: dict | None = None  # none: it is drawn
+    seed: int = 0  # of the study
+    settings: dict = dataclasses.field(default_factory=dict)  # others, by their paths
+
+    def recipe(self):
+        files = {"inputs": [], "targets": []}
+        data = {"kind": "guess", "path": "", "train": files, "validation": files, "test": files,
+                "validation_fraction": 0, "test_fraction": 0, "split_seed": 0, "window": 0,
+                "vocabulary": 0, "token_type": "uint16", "normalise": "nothing", "mean": [],
+                "deviation": [], "crop": 0, "flip": False, **(self.data or {})}
+        settings = {
+            "model.network": self.network, "model.loss": self.loss, "model.rule": "standard",
+            "model.readout": "keep", "train.batch": str(self.batch),
+            "train.precision": self.precision, "train.dropout": "0",
+            "train.optimizer": "sgd" if self.form == "nesterov" else self.form,
+            "train.nesterov": "true" if self.form == "nesterov" else "false",
+            "train.schedule.name": "{schedule}", **self.settings,
+        }
+        if self.form not in ("sgd", "nesterov"):
+            del settings["train.nesterov"]
+        if self.clip is not None:
+            settings["train.clip_norm"] = repr(self.clip)
+        for name in self._numbers():
+            settings[f"train.{name}"] = f"{{{name}}}"
+        for place, beta in enumerate(("beta1", "beta2")):
+            if beta in FORMS[self.form]:
+                settings[f"train.betas.{place}"] = f"{{{beta}}}"
+        for name in ("gamma", "every", "over", "last", "rise", "div", "warmup"):
+            settings[f"train.schedule.{name}"] = f"{{{name}}}"
+        for place in range(max(len(trial.schedule.at) for trial in self.trials)):
+            settings[f"train.schedule.at.{place}"] = f"{{at{place}}}"
+        return {"version": 1, "settings": settings, "data": data, "seed": self.seed,
+                "unit": "epoch", "length": 0}
+
+    def params(self, trial):
+        schedule = trial.schedule
+        params = {name: getattr(trial, name) for name in self._numbers()}
+        params.update((name, getattr(trial, name)) for name in FORMS[self.form])
+        params["schedule"] = schedule.kind
+        for name in (*_OF_SCHEDULE[schedule.kind], "warmup"):
+            if name == "at":
+                params.update((f"at{i}", at) for i, at in enumerate(schedule.at))
+            else:
+                params[name] = getattr(schedule, name)
+        return params
+
+    def _numbers(self):
+        names = ["lr", "weight_decay", *(each for each in FORMS[self.form] if "beta" not in each)]
+        return [*names, "label_smoothing"] if self.loss == "cross_entropy" else names
+
+
+class Trained:
+    """What the driver left behind."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        with TensorFile(folder / "batches") as file:
+            self._tensors = {name: file.read(name) for name in file.tensors}
+        self.losses = self._tensors["losses"]  # [steps, trials]
+        self.evaluated = self._tensors.get("evaluated")  # [trials]
+        self.targets = self._tensors.get("target")
+        inputs = sorted(name for name in self._tensors if name.startswith("input."))
+        self.inputs = [self._tensors[name] for name in inputs]
+
+    def first(self, place):
+        return self.folder / str(place) / "first"
+
+    def last(self, place):
+        return self.folder / str(place) / "last"
+
+    def batch(self, step):
+        target = None if self.targets is None else self.targets[step]
+        return [each[step] for each in self.inputs], target
+
+
+def train(bundle, steps, folder):
+    folder.mkdir(exist_ok=True)
+    (folder / "recipe").write_text(json.dumps(bundle.recipe()))
+    (folder / "trials").write_text("".join(
+        f"{trial.seed}\n{json.dumps(bundle.params(trial))}\n" for trial in bundle.trials))
+    words = [TRAINER_DRIVER, folder / "recipe", folder / "trials", steps, folder]
+    ran = subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=600)
+    assert ran.returncode == 0, ran.stderr
+    return Trained(folder)
+
+
+def without_dropout(module):
+    for part in module.modules():
+        for name, value in vars(part).items():
+            is_rate = name == "p" and "Dropout" in type(part).__name__ or "drop" in name
+            if is_rate and isinstance(value, float):
+                setattr(part, name, 0.0)
+    return module
+
+
+def optimizer_of(bundle, trial, parameters):
+    rate = {"lr": trial.lr, "weight_decay": trial.weight_decay, "foreach": False}
+    if bundle.form in ("sgd", "nesterov"):
+        return torch.optim.SGD(parameters, momentum=trial.momentum, dampening=trial.dampening,
+                               nesterov=bundle.form == "nesterov", **rate)
+    kind = torch.optim.Adam if bundle.form == "adam" else torch.optim.AdamW
+    return kind(parameters, betas=(trial.beta1, trial.beta2), eps=trial.eps, **rate)
+
+
+def plain_loop(bundle, trial, trained, loss_of, parameters, steps, steps_per_unit):
+    """Trains these parameters. `loss_of` takes the inputs and the target of a step. Returns the
+    losses."""
+    optimizer = optimizer_of(bundle, trial, parameters)
+    losses = []
+    for step, rate in enumerate(torch_rates(trial, steps, steps_per_unit)):
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        inputs, target = trained.batch(step)
+        optimizer.zero_grad()
+        loss = loss_of([each.clone() for each in inputs], target)
+        loss.backward()
+        if bundle.clip is not None:
+            torch.nn.utils.clip_grad_norm_(parameters, bundle.clip, foreach=False)
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def squares(outputs):
+    """The loss of drawn batches."""
+    return sum(each.square().mean() for each in outputs if each.is_floating_point())
+
+
+def difference(ours, theirs):
+    """||a - b|| / max(||b||, sqrt(n) / 10)."""
+    if ours.shape != theirs.shape:
+        return math.inf
+    if theirs.numel() == 0:
+        return 0.0
+    ours, theirs = (
+        (torch.view_as_real(each) if each.is_complex() else each).detach().double()
+        for each in (ours, theirs)
+    )
+    size = max(theirs.norm().item(), math.sqrt(theirs.numel()) / 10)
+    found = (ours - theirs).norm().item() / size
+    return math.inf if math.isnan(found) else found
+
+
+def differences(ours, theirs):
+    """Of two state dicts, by name."""
+    assert ours.keys() == theirs.keys()
+    return {name: difference(ours[name], theirs[name]) for name in ours}
