@@ -10,6 +10,7 @@
 //                     target [steps, ...]; losses [steps, trials]; and evaluated [trials], the
 //                     loss at the end on the examples for evaluation, if there are any
 
+#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <filesystem>
