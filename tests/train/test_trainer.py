@@ -66,7 +66,7 @@ def drawn_trials(draw, form, smoothing=False):
     return [
         Trial(seed=draw.randrange(2**64), lr=10**draw.uniform(*rates),
               momentum=draw.uniform(0.5, 0.95) if place or form == "nesterov" else 0,
-              dampening=draw.choice([0, draw.uniform(0, 0.9)]),
+              dampening=draw.choice([0, draw.uniform(0, 0.9)]) if form == "sgd" else 0,
               beta1=draw.uniform(0.5, 0.95), beta2=draw.uniform(0.9, 0.999),
               eps=10**draw.uniform(-8, -4), weight_decay=draw.choice([0, 10**draw.uniform(-3, -1)]),
               label_smoothing=draw.uniform(0, 0.3) if smoothing else 0,
@@ -122,11 +122,14 @@ def test_each_trial_is_a_plain_loop(case_of, tmp_path, double, name, form):
     module = case.build(1).double()
     torch.set_default_dtype(torch.float64)
     bundle = drawn_bundle(case.subject, name, form)
+    if name != "mlp" and not SOAK:
+        bundle.trials = bundle.trials[::2]
     trained = train(bundle, STEPS, tmp_path / "trained")
     assert not too_different(found_differences(module, bundle, trained), BOUND)
 
 
-@pytest.mark.parametrize("name, form", [("mlp", "sgd"), ("lenet", "nesterov"), ("vit", "adamw")])
+@pytest.mark.parametrize("name, form", [
+    ("mlp", "sgd"), ("lenet", "nesterov"), *([("vit", "adamw"), ("lstm", "adam")] if SOAK else [])])
 def test_float32_is_as_exact_as_pytorch(case_of, tmp_path, name, form):
     """Rounding to float32 is a small change of every step, and how such changes grow depends on the
     network and its rates. So the bound is not a constant. It is derived from what rounding does to

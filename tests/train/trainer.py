@@ -14,16 +14,17 @@ from sluice._safetensors import TensorFile
 TRAINER_DRIVER = DRIVER.with_name("trainer-driver")
 DRAWN_PER_EPOCH = 5  # steps, of drawn batches (src/train/check/drawn_batches.h)
 DRAWN_BATCH = 4
-# The optimizers, and the hyperparameters that a trial of each has.
+_ADAM = {"beta1": "betas.0", "beta2": "betas.1", "eps": "eps"}
+# The optimizers, and the hyperparameters that a trial of each has, with their paths in a recipe.
 FORMS = {
-    "sgd": ["momentum", "dampening"],
-    "nesterov": ["momentum"],
-    "adam": ["beta1", "beta2", "eps"],
-    "adamw": ["beta1", "beta2", "eps"],
+    "sgd": {"momentum": "momentum", "dampening": "dampening"},
+    "nesterov": {"momentum": "momentum"},
+    "adam": _ADAM,
+    "adamw": _ADAM,
 }
 # What a schedule of each kind is said with.
 _OF_SCHEDULE = {
-    "constant": [], "step": ["gamma", "every"], "multi_step": ["gamma", "at"],
+    "constant": [], "step": ["gamma", "every"], "multi_step": ["gamma"],
     "exponential": ["gamma"], "cosine": ["over", "last"],
     "one_cycle": ["over", "last", "rise", "div"],
 }
@@ -56,7 +57,7 @@ class Bundle:
     seed: int = 0  # of the study
     settings: dict = dataclasses.field(default_factory=dict)  # others, by their paths
 
-    def recipe(self):
+    def recipe(self, trial):
         files = {"inputs": [], "targets": []}
         data = {"kind": "guess", "path": "", "train": files, "validation": files, "test": files,
                 "validation_fraction": 0, "test_fraction": 0, "split_seed": 0, "window": 0,
@@ -64,43 +65,29 @@ class Bundle:
                 "deviation": [], "crop": 0, "flip": False, **(self.data or {})}
         settings = {
             "model.network": self.network, "model.loss": self.loss, "model.rule": "standard",
-            "model.readout": "keep", "train.batch": str(self.batch),
-            "train.precision": self.precision, "train.dropout": "0",
-            "train.optimizer": "sgd" if self.form == "nesterov" else self.form,
-            "train.nesterov": "true" if self.form == "nesterov" else "false",
-            "train.schedule.name": "{schedule}", **self.settings,
+            "model.readout": "keep", "train.batch": self.batch, "train.precision": self.precision,
+            "train.dropout": 0, "train.optimizer": self.form, "train.lr": trial.lr,
+            "train.weight_decay": trial.weight_decay,
+            "train.schedule.name": trial.schedule.kind,
+            "train.schedule.warmup": trial.schedule.warmup, **self.settings,
         }
-        if self.form not in ("sgd", "nesterov"):
-            del settings["train.nesterov"]
+        if self.form == "nesterov":
+            settings.update({"train.optimizer": "sgd", "train.nesterov": "true"})
         if self.clip is not None:
-            settings["train.clip_norm"] = repr(self.clip)
-        for name in self._numbers():
-            settings[f"train.{name}"] = f"{{{name}}}"
-        for place, beta in enumerate(("beta1", "beta2")):
-            if beta in FORMS[self.form]:
-                settings[f"train.betas.{place}"] = f"{{{beta}}}"
-        for name in ("gamma", "every", "over", "last", "rise", "div", "warmup"):
-            settings[f"train.schedule.{name}"] = f"{{{name}}}"
-        for place in range(max(len(trial.schedule.at) for trial in self.trials)):
-            settings[f"train.schedule.at.{place}"] = f"{{at{place}}}"
-        return {"version": 1, "settings": settings, "data": data, "seed": self.seed,
+            settings["train.clip_norm"] = self.clip
+        if self.loss == "cross_entropy":
+            settings["train.label_smoothing"] = trial.label_smoothing
+        for name, path in FORMS[self.form].items():
+            settings[f"train.{path}"] = getattr(trial, name)
+        for name in _OF_SCHEDULE[trial.schedule.kind]:
+            settings[f"train.schedule.{name}"] = getattr(trial.schedule, name)
+        if trial.schedule.kind == "multi_step":
+            settings.update((f"train.schedule.at.{place}", at)
+                            for place, at in enumerate(trial.schedule.at))
+        texts = {path: each if isinstance(each, str) else repr(each)
+                 for path, each in settings.items()}
+        return {"version": 1, "settings": texts, "data": data, "seed": self.seed,
                 "unit": "epoch", "length": 0}
-
-    def params(self, trial):
-        schedule = trial.schedule
-        params = {name: getattr(trial, name) for name in self._numbers()}
-        params.update((name, getattr(trial, name)) for name in FORMS[self.form])
-        params["schedule"] = schedule.kind
-        for name in (*_OF_SCHEDULE[schedule.kind], "warmup"):
-            if name == "at":
-                params.update((f"at{i}", at) for i, at in enumerate(schedule.at))
-            else:
-                params[name] = getattr(schedule, name)
-        return params
-
-    def _numbers(self):
-        names = ["lr", "weight_decay", *(each for each in FORMS[self.form] if "beta" not in each)]
-        return [*names, "label_smoothing"] if self.loss == "cross_entropy" else names
 
 
 class Trained:
@@ -129,10 +116,9 @@ class Trained:
 
 def train(bundle, steps, folder):
     folder.mkdir(exist_ok=True)
-    (folder / "recipe").write_text(json.dumps(bundle.recipe()))
     (folder / "trials").write_text("".join(
-        f"{trial.seed}\n{json.dumps(bundle.params(trial))}\n" for trial in bundle.trials))
-    words = [TRAINER_DRIVER, folder / "recipe", folder / "trials", steps, folder]
+        f"{trial.seed}\n{json.dumps(bundle.recipe(trial))}\n" for trial in bundle.trials))
+    words = [TRAINER_DRIVER, folder / "trials", steps, folder]
     ran = subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=600)
     assert ran.returncode == 0, ran.stderr
     return Trained(folder)

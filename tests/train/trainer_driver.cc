@@ -1,9 +1,9 @@
-// trainer-driver RECIPE TRIALS STEPS FOLDER: trains a bundle of trials, as
-// tests/train/test_trainer.py asks.
+// trainer-driver TRIALS STEPS FOLDER: trains a bundle of trials, as tests/train/test_trainer.py
+// asks.
 //
-// RECIPE is a file with a recipe in JSON (src/recipe). If it names no data, the inputs are drawn,
-// and the loss is the mean square of each output, summed. TRIALS is a file with two lines for each
-// trial: its seed, and its parameters in JSON. All trials are of one shape. The folder gets
+// TRIALS is a file with two lines for each trial: its seed, and its recipe in JSON (src/recipe). All
+// trials are of one shape and one study. If the first recipe names no data, the inputs are drawn,
+// and the loss is the mean square of each output, summed. The folder gets
 //
 //   I/first, I/last   checkpoints of trial I: before the first step, and after the last one
 //   batches           a file of tensors: the batches as the network was given them, input.K and
@@ -16,8 +16,9 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
+#include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,6 +39,7 @@ using namespace sluice::train;
 
 struct DrivenTrial {
   std::uint64_t seed = 0;
+  recipe::Recipe study;
   recipe::TrialRecipe recipe;
   MemberId member{};
 };
@@ -81,19 +83,15 @@ Status WriteTensors(const std::string& path, const std::map<std::string, at::Ten
   return writer.Commit();
 }
 
-std::string ReadWhole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-Result<std::vector<DrivenTrial>> ReadTrials(const recipe::Recipe& recipe, const std::string& path) {
+Result<std::vector<DrivenTrial>> ReadTrials(const std::string& path) {
   std::vector<DrivenTrial> trials;
   std::ifstream file(path);
-  std::string seed, params;
-  while (std::getline(file, seed) && std::getline(file, params)) {
+  std::string seed, json;
+  while (std::getline(file, seed) && std::getline(file, json)) {
     DrivenTrial& trial = trials.emplace_back();
     trial.seed = std::stoull(seed);
-    SLUICE_ASSIGN(trial.recipe, recipe::Resolve(recipe, params));
+    SLUICE_ASSIGN(trial.study, recipe::RecipeFromJson(json));
+    SLUICE_ASSIGN(trial.recipe, recipe::Resolve(trial.study, "{}"));
   }
   if (trials.empty()) return InvalidArgument(path + ": expected a trial");
   return trials;
@@ -105,11 +103,13 @@ struct Subject {
   std::unique_ptr<Batches> batches;
 };
 
-Result<Subject> OpenSubject(const recipe::Recipe& recipe, const recipe::TrialRecipe& shape) {
+Result<Subject> OpenSubject(const DrivenTrial& trial) {
+  const recipe::Recipe& study = trial.study;
+  const recipe::TrialRecipe& shape = trial.recipe;
   Subject subject;
   SLUICE_ASSIGN(TrainedNetwork opened, OpenTrainedNetwork(shape));
   const std::size_t inputs = opened.graph.inputs.size();
-  if (recipe.data.path.empty() && recipe.data.train.inputs.empty()) {
+  if (study.data.path.empty() && study.data.train.inputs.empty()) {
     ReturnSquares(opened.graph);
     SLUICE_ASSIGN(subject.network, PreparedNetwork::Prepare(std::move(opened), shape));
     subject.batches =
@@ -117,11 +117,11 @@ Result<Subject> OpenSubject(const recipe::Recipe& recipe, const recipe::TrialRec
     return subject;
   }
   SLUICE_ASSIGN(subject.network, PreparedNetwork::Prepare(std::move(opened), shape));
-  SLUICE_ASSIGN(const data::DataSet data, data::OpenDataSet(recipe.data));
+  SLUICE_ASSIGN(const data::DataSet data, data::OpenDataSet(study.data));
   const BatchSource::Options options{.batch = shape.batch,
-                                     .seed = recipe.seed,
+                                     .seed = study.seed,
                                      .real = subject.network->real(),
-                                     .augmentation = recipe.data.augmentation,
+                                     .augmentation = study.data.augmentation,
                                      .targets_are_input = inputs == 2};
   subject.batches = std::make_unique<BatchSource>(data, options);
   return subject;
@@ -135,13 +135,12 @@ Status Save(const std::string& folder, const Group& group, const DrivenTrial& tr
                     .recipe = "{}"});
 }
 
-Status Drive(const recipe::Recipe& recipe, std::vector<DrivenTrial> trials, std::int64_t steps,
-             const std::string& folder) {
-  SLUICE_ASSIGN(Subject subject, OpenSubject(recipe, trials.front().recipe));
+Status Drive(std::vector<DrivenTrial> trials, std::int64_t steps, const std::string& folder) {
+  SLUICE_ASSIGN(Subject subject, OpenSubject(trials.front()));
   RecordedBatches::Record record;
   Group group(subject.network,
               std::make_unique<RecordedBatches>(std::move(subject.batches), record),
-              {.unit_is_epoch = recipe.unit == "epoch"});
+              {.unit_is_epoch = trials.front().study.unit == "epoch"});
   for (std::size_t i = 0; i < trials.size(); ++i) {
     SLUICE_ASSIGN(trials[i].member, group.Join(trials[i].recipe, trials[i].seed, std::nullopt));
     SLUICE_TRY(Save(fmt::format("{}/{}/first", folder, i), group, trials[i]));
@@ -170,16 +169,15 @@ Status Drive(const recipe::Recipe& recipe, std::vector<DrivenTrial> trials, std:
 }
 
 Status Run(char** words) {
-  SLUICE_ASSIGN(const recipe::Recipe recipe, recipe::RecipeFromJson(ReadWhole(words[1])));
-  SLUICE_ASSIGN(std::vector<DrivenTrial> trials, ReadTrials(recipe, words[2]));
-  return Drive(recipe, std::move(trials), std::stoll(words[3]), words[4]);
+  SLUICE_ASSIGN(std::vector<DrivenTrial> trials, ReadTrials(words[1]));
+  return Drive(std::move(trials), std::stoll(words[2]), words[3]);
 }
 
 }  // namespace
 
 int main(int count, char** words) {
-  if (count != 5) {
-    std::cerr << "usage: trainer-driver RECIPE TRIALS STEPS FOLDER\n";
+  if (count != 4) {
+    std::cerr << "usage: trainer-driver TRIALS STEPS FOLDER\n";
     return 2;
   }
   at::set_num_threads(1);
