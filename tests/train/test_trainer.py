@@ -2,6 +2,7 @@
 trial. The loop begins with the trial's checkpoint before its first step, which sluice.load loads
 into the module, and takes the batches that the trial had."""
 
+import contextlib
 import copy
 import itertools
 import os
@@ -12,6 +13,7 @@ import numpy
 import pytest
 import sluice
 import torch
+from corpus import FULL
 from networks import NETWORKS
 from oracle import build, leaves
 from order import examples_of_step
@@ -44,11 +46,20 @@ if SOAK:
     CASES = [*itertools.product([name for name, _ in CASES[3:]], FORMS)]
 
 
+@contextlib.contextmanager
+def as_default(dtype):
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
+
+
 @pytest.fixture
 def double():
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+    with as_default(torch.float64):
+        yield
 
 
 def drawn_schedule(draw, kind):
@@ -83,13 +94,14 @@ def drawn_bundle(subject, name, form, **options):
                   **options)
 
 
-def trained_plainly(module, bundle, place, trained, loss_of=None, per_epoch=DRAWN_PER_EPOCH):
+def trained_plainly(make, bundle, place, trained, loss_of=None, per_epoch=DRAWN_PER_EPOCH):
     """The module of a trial after a plain loop, and the losses."""
-    module = sluice.load(without_dropout(copy.deepcopy(module)), trained.first(place)).train()
-    losses = plain_loop(
-        bundle, bundle.trials[place], trained,
-        lambda inputs, target: (loss_of or drawn_loss)(module, inputs, target),
-        [each for each in module.parameters() if each.requires_grad], STEPS, per_epoch)
+    module = sluice.load(make(), trained.first(place)).train()
+    with without_dropout(module):
+        losses = plain_loop(
+            bundle, bundle.trials[place], trained,
+            lambda inputs, target: (loss_of or drawn_loss)(module, inputs, target),
+            [each for each in module.parameters() if each.requires_grad], STEPS, per_epoch)
     return module, losses
 
 
@@ -97,17 +109,35 @@ def drawn_loss(module, inputs, _):
     return squares(leaves(module(*inputs)))
 
 
-def found_differences(module, bundle, trained, **options):
+def found_differences(make, bundle, trained):
     """Of each trial's last checkpoint and its plain loop, by the trial's place and the name."""
     found = {}
     for place in range(len(bundle.trials)):
-        plain, losses = trained_plainly(module, bundle, place, trained, **options)
-        last = sluice.load(copy.deepcopy(module), trained.last(place))
+        plain, losses = trained_plainly(make, bundle, place, trained)
+        last = sluice.load(make(), trained.last(place))
         each = differences(last.state_dict(), plain.state_dict())
         found.update(((place, name), difference) for name, difference in each.items())
         expected = torch.tensor(losses, dtype=torch.float64)
         found[place, "losses"] = differences({"": trained.losses[:, place]}, {"": expected})[""]
     return found
+
+
+def exported(case_of, network):
+    """Its case. It is exported as users do, with float32 as the default."""
+    with as_default(torch.float32):
+        case = case_of(network)
+        assert not case.refusal, case.refusal
+    return case
+
+
+def double_of(case, by=1):
+    """Makes its module in float64, with the values that it has in float32."""
+
+    def make():
+        with as_default(torch.float32):
+            return build(case.network, FULL // by).double()
+
+    return make
 
 
 def too_different(found, bound):
@@ -116,16 +146,12 @@ def too_different(found, bound):
 
 @pytest.mark.parametrize("name, form", CASES)
 def test_each_trial_is_a_plain_loop(case_of, tmp_path, double, name, form):
-    torch.set_default_dtype(torch.float32)  # it is exported as users do
-    case = case_of(BY_NAME[name])
-    assert not case.refusal, case.refusal
-    module = case.build(1).double()
-    torch.set_default_dtype(torch.float64)
+    case = exported(case_of, BY_NAME[name])
     bundle = drawn_bundle(case.subject, name, form)
     if name != "mlp" and not SOAK:
         bundle.trials = bundle.trials[::2]
     trained = train(bundle, STEPS, tmp_path / "trained")
-    assert not too_different(found_differences(module, bundle, trained), BOUND)
+    assert not too_different(found_differences(double_of(case), bundle, trained), BOUND)
 
 
 @pytest.mark.parametrize("name, form", [
@@ -137,18 +163,16 @@ def test_float32_is_as_exact_as_pytorch(case_of, tmp_path, name, form):
     tensor where it is largest. Another float32 program rounds as often, in another order. So its
     distance to the float64 run is another draw from a distribution of the same width, and a tensor
     averages over its elements. 4 times PyTorch's distance is allowed."""
-    case = case_of(BY_NAME[name])
-    module = case.build(1)
+    case = exported(case_of, BY_NAME[name])
     bundle = drawn_bundle(case.subject, name, form, precision="float32")
     trained = train(bundle, STEPS, tmp_path / "trained")
+    wider = copy.copy(trained)
+    wider.inputs = [each.double() if each.is_floating_point() else each for each in trained.inputs]
     for place in range(len(bundle.trials)):
-        single, _ = trained_plainly(module, bundle, place, trained)
-        trained.inputs = [each.double() if each.is_floating_point() else each
-                          for each in trained.inputs]
-        exact, _ = trained_plainly(copy.deepcopy(module).double(), bundle, place, trained)
-        trained.inputs = [each.float() if each.is_floating_point() else each
-                          for each in trained.inputs]
-        last = sluice.load(copy.deepcopy(module), trained.last(place))
+        single, _ = trained_plainly(lambda: case.build(1), bundle, place, trained)
+        with as_default(torch.float64):
+            exact, _ = trained_plainly(double_of(case), bundle, place, wider)
+        last = sluice.load(case.build(1), trained.last(place))
         theirs = max(differences(single.state_dict(), exact.state_dict()).values())
         ours = differences(last.state_dict(), exact.state_dict())
         assert not too_different(ours, 4 * theirs), (place, theirs)
@@ -184,10 +208,7 @@ def assert_order(trained, inputs, targets, seed, batch):
 
 
 def test_trials_on_data_are_plain_loops(case_of, tmp_path, double):
-    torch.set_default_dtype(torch.float32)
-    case = case_of(BY_NAME["mlp"])
-    module = case.build(1).double()
-    torch.set_default_dtype(torch.float64)
+    case = exported(case_of, BY_NAME["mlp"])
     parts = write_vectors(tmp_path / "data", 43)
     bundle = drawn_bundle(case.subject, "mlp", "adamw", loss="cross_entropy", batch=6,
                           data={"kind": "npy", "path": str(tmp_path / "data")})
@@ -198,8 +219,8 @@ def test_trials_on_data_are_plain_loops(case_of, tmp_path, double):
         def loss_of(model, inputs, target, smoothing=trial.label_smoothing):
             return cross_entropy(model(*inputs), target, label_smoothing=smoothing)
 
-        plain, _ = trained_plainly(module, bundle, place, trained, loss_of, 43 // 6)
-        last = sluice.load(copy.deepcopy(module), trained.last(place))
+        plain, _ = trained_plainly(double_of(case), bundle, place, trained, loss_of, 43 // 6)
+        last = sluice.load(double_of(case)(), trained.last(place))
         assert not too_different(differences(last.state_dict(), plain.state_dict()), BOUND)
         inputs, targets = parts["val"]
         with torch.no_grad():
@@ -215,7 +236,8 @@ def test_images_come_in_the_order_of_the_documents(case_of, tmp_path):
     labels = generator.permutation(numpy.arange(50) % 10)
     write_idx(folder / "train-images-idx3-ubyte", images)
     write_idx(folder / "train-labels-idx1-ubyte", labels)
-    bundle = drawn_bundle(case_of(BY_NAME["lenet"]).subject, "lenet", "sgd", loss="cross_entropy",
+    case = exported(case_of, BY_NAME["lenet"])
+    bundle = drawn_bundle(case.subject, "lenet", "sgd", loss="cross_entropy",
                           precision="float32", batch=8, data={"path": str(folder)})
     bundle.trials = bundle.trials[:1]
     trained = train(bundle, STEPS, tmp_path / "trained")
@@ -224,8 +246,7 @@ def test_images_come_in_the_order_of_the_documents(case_of, tmp_path):
 
 
 def test_a_narrower_network_is_folded_into_its_module(case_of, tmp_path, double):
-    torch.set_default_dtype(torch.float32)
-    case = case_of(BY_NAME["mlp"])
+    case = exported(case_of, BY_NAME["mlp"])
     parts = write_vectors(tmp_path / "data", 43)
     bundle = drawn_bundle(case.subject, "mlp", "nesterov", loss="cross_entropy", batch=6,
                           settings={"model.rule": "mup", "model.scale": "4"},
@@ -233,7 +254,7 @@ def test_a_narrower_network_is_folded_into_its_module(case_of, tmp_path, double)
     trained = train(bundle, STEPS, tmp_path / "trained")
     inputs, targets = parts["val"]
     for place in range(len(bundle.trials)):
-        module = sluice.load(build(case.network, 2).double(), trained.last(place)).eval()
+        module = sluice.load(double_of(case, 4)(), trained.last(place)).eval()
         with torch.no_grad():
             expected = cross_entropy(module(inputs.double()), targets).item()
         assert trained.evaluated[place].item() == pytest.approx(expected, rel=BOUND)
@@ -242,7 +263,7 @@ def test_a_narrower_network_is_folded_into_its_module(case_of, tmp_path, double)
 
 
 def test_a_multiplier_of_a_tied_table_is_not_folded(case_of, tmp_path):
-    case = case_of(BY_NAME["lm-tied"])
+    case = exported(case_of, BY_NAME["lm-tied"])
     bundle = drawn_bundle(case.subject, "lm-tied", "sgd",
                           settings={"model.rule": "mup", "model.scale": "4"})
     trained = train(bundle, 1, tmp_path / "trained")

@@ -14,7 +14,16 @@ from draws import Drawing
 from networks import NETWORKS
 from sluice._safetensors import TensorFile
 from test_networks import in_double, widened
-from test_trainer import BOUND, STEPS, drawn_bundle, found_differences, too_different
+from test_trainer import (
+    BOUND,
+    STEPS,
+    as_default,
+    double_of,
+    drawn_bundle,
+    exported,
+    found_differences,
+    too_different,
+)
 from trainer import DRAWN_PER_EPOCH, FORMS, difference, plain_loop, squares, train
 
 TAKEN = [network for network in NETWORKS if not network.refused]
@@ -34,9 +43,8 @@ pytestmark = [
 
 @pytest.fixture(autouse=True)
 def double():
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
+    with as_default(torch.float64):
+        yield
 
 
 def operator_of(node):
@@ -91,16 +99,12 @@ def walked_differences(case, bundle, trained):
 @pytest.mark.parametrize("place", range(len(TAKEN)), ids=lambda place: TAKEN[place].name)
 def test_each_trial_is_a_plain_loop(case_of, tmp_path, place):
     network, form = TAKEN[place], list(FORMS)[place % len(FORMS)]
-    torch.set_default_dtype(torch.float32)
-    case = case_of(network)
-    assert not case.refusal, case.refusal
-    module = case.build(1).double()
-    torch.set_default_dtype(torch.float64)
+    case = exported(case_of, network)
     bundle = drawn_bundle(case.subject, network.name, form)
     bundle.trials = bundle.trials[place % 3::3]
     trained = train(bundle, STEPS, tmp_path / "trained")
     if needs_walker(case.graph):
         found = walked_differences(case, bundle, trained)
     else:
-        found = found_differences(module, bundle, trained)
+        found = found_differences(double_of(case), bundle, trained)
     assert not too_different(found, BOUND)

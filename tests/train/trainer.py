@@ -1,15 +1,18 @@
 """Trains a bundle of trials through build/release/bin/trainer-driver, and each of them again by a
 plain loop of PyTorch."""
 
+import contextlib
 import dataclasses
 import json
 import math
 import subprocess
+from unittest import mock
 
 import torch
 from driver import DRIVER
 from rates import Schedule, torch_rates
 from sluice._safetensors import TensorFile
+from torch.nn import functional
 
 TRAINER_DRIVER = DRIVER.with_name("trainer-driver")
 DRAWN_PER_EPOCH = 5  # steps, of drawn batches (src/train/check/drawn_batches.h)
@@ -124,13 +127,25 @@ def train(bundle, steps, folder):
     return Trained(folder)
 
 
+@contextlib.contextmanager
 def without_dropout(module):
+    """The module drops nothing, whether it says so by attributes or calls functions."""
     for part in module.modules():
         for name, value in vars(part).items():
-            is_rate = name == "p" and "Dropout" in type(part).__name__ or "drop" in name
-            if is_rate and isinstance(value, float):
+            if isinstance(value, float) and "drop" in name:
                 setattr(part, name, 0.0)
-    return module
+    attend = functional.scaled_dot_product_attention
+
+    def attention(query, key, value, attn_mask=None, dropout_p=0.0, **options):
+        return attend(query, key, value, attn_mask, 0.0, **options)
+
+    with contextlib.ExitStack() as patches:
+        for name in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
+                     "feature_alpha_dropout"):
+            patches.enter_context(mock.patch.object(functional, name, lambda x, *_, **__: x))
+        patches.enter_context(
+            mock.patch.object(functional, "scaled_dot_product_attention", attention))
+        yield
 
 
 def optimizer_of(bundle, trial, parameters):
