@@ -23,8 +23,10 @@ BYTECODE = python3 -m compileall -q python/sluice
 # Rooms are built and tested alone, so that a room can be worked on while another does not compile.
 IS_ROOM := $(and $(ROOM),$(wildcard src/$(ROOM) $(filter tests/rig,tests/$(ROOM))))
 
-# What a user runs.
-PROGRAMS := sluice sluice-launcher
+# What a user runs: the target `programs` is these two and, where PyTorch was found, sluice-trainer,
+# which takes minutes to build. The demo's trials are a script, so it does not wait for the trainer.
+PROGRAMS := programs
+DEMO_PROGRAMS := sluice sluice-launcher
 
 .PHONY: build help setup test soak demo bench lint format asan tsan clang plants branches fuzz clean
 
@@ -74,7 +76,7 @@ soak: ## runs all tests at full length, worlds of faults, fuzzers; compiles each
 
 demo: ## tunes a small network on Fashion-MNIST, from an empty store each time
 	@setup/install build demo
-	@$(BUILD) release $(PROGRAMS)
+	@$(BUILD) release $(DEMO_PROGRAMS)
 	@$(BYTECODE)
 	@rm -rf build/demo && mkdir -p build/demo
 	$(BIN)/sluice tune examples/fashion/study.yaml --store build/demo/fashion.db

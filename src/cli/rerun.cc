@@ -40,7 +40,7 @@ std::optional<std::string> RerunCommand(Reader& reader, const StudyInfo& study,
   const auto source = reader.Source(study.id);
   if (!source) return std::nullopt;
   const auto spec = ReadStudy(*source, study.name, study.name);
-  if (!spec) return std::nullopt;
+  if (!spec || spec->training) return std::nullopt;
   const auto point = spec->space.Decode(trial.params);
   if (!point) return std::nullopt;
 

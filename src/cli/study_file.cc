@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "cli/config_text.h"
-#include "cli/study_model.h"
+#include "cli/inspect/study_model.h"
 #include "config/config.h"
 #include "engine/read/new_study.h"
+#include "exec/trainer.h"
 
 namespace sluice {
 namespace {
@@ -124,18 +125,24 @@ Result<StudyFile> ReadStudyFile(const std::string& path) {
   SLUICE_ASSIGN(StudySpec spec, ReadStudy(source, path, absolute.stem().string()));
   SLUICE_ASSIGN(std::vector<std::string> remarks, CheckNewStudy(spec, source, path));
   const std::string folder = absolute.parent_path().string();
+  std::optional<TrainingSummary> training;
+  if (spec.training) {
+    SLUICE_ASSIGN(training, InspectTraining(spec, source, path, folder));
+    remarks.insert(remarks.end(), training->notes.begin(), training->notes.end());
+  }
   if (spec.model) {
     SLUICE_ASSIGN(const std::vector<std::string> notes,
                   CheckStudyModel(spec, source, path, folder));
     remarks.insert(remarks.end(), notes.begin(), notes.end());
   }
-  std::string place = PlaceOf(source, path, "program");
+  std::string place = PlaceOf(source, path, spec.training ? "train" : "program");
   if (place == path) place = PlaceOf(source, path, "command");  // of a sweep
   return StudyFile{.spec = std::move(spec),
                    .path = path,
                    .source = std::move(source),
                    .folder = folder,
                    .place = std::move(place),
+                   .training = std::move(training),
                    .remarks = std::move(remarks)};
 }
 
@@ -181,6 +188,11 @@ bool ScriptNamesSluice(const StudySpec& spec, const std::string& folder) {
 }
 
 Result<std::optional<std::string>> FindProgram(const StudySpec& spec, const std::string& folder) {
+  if (spec.training) {
+    auto trainer = FindTrainer();
+    if (!trainer) return Fail(trainer.error().code, "train: " + trainer.error().message);
+    return std::move(*trainer);
+  }
   SLUICE_TRY(CheckScript(spec, folder));
   return FindRunnable(spec, folder);
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "cli/inspect/training.h"
 #include "engine/study.h"
 
 namespace sluice {
@@ -12,11 +13,12 @@ namespace sluice {
 // A study file that was read and has no mistakes.
 struct StudyFile {
   StudySpec spec;
-  std::string path;                  // of the file, as the user gave it
-  std::string source;                // the text of the file
-  std::string folder;                // of the file, absolute; the program runs there
-  std::string place;                 // the line that names the program: "study.yaml:3"
-  std::vector<std::string> remarks;  // for the user, about the space and the network
+  std::string path;                         // of the file, as the user gave it
+  std::string source;                       // the text of the file
+  std::string folder;                       // of the file, absolute; the program runs there
+  std::string place;                        // the line that names the program: "study.yaml:3"
+  std::optional<TrainingSummary> training;  // of a study with `train`
+  std::vector<std::string> remarks;         // for the user, about the space and the network
 };
 
 // Reads the file of a study that is new. Fails with not_found if there is no file, and with

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "cluster/cluster.h"
 #include "policy/policy_table.h"
+#include "recipe/recipe.h"
 #include "search/sampler.h"
 #include "search/stopper.h"
 #include "space/point_part.h"
@@ -86,7 +87,7 @@ struct KindProfile {
 };
 
 // The network that the program trains. The reader checks only the text of this section. The command
-// line reads the network itself and checks that it fits (cli/study_model.cc).
+// line reads the network itself and checks that it fits (cli/inspect/study_model.cc).
 struct ModelSpec {
   std::string network;  // zoo:NAME, or a torch.export archive: a path relative to the study file
   // A function of the network's first output and the targets; "returned": the output is the loss.
@@ -97,7 +98,7 @@ struct ModelSpec {
 // Everything a study file says. Made by ReadStudy; what the file does not say has its default here.
 struct StudySpec {
   std::string name;
-  std::vector<std::string> program;  // with {templates}
+  std::vector<std::string> program;  // with {templates}; empty if `training` is there
   std::map<std::string, std::string> environment;
   Space space;
   Objective objective;
@@ -115,8 +116,13 @@ struct StudySpec {
   // The names of the parameters that determine a trial's shape: trials that agree in all of them
   // have the same shape. Empty: all trials have the same shape.
   std::vector<std::string> shape;
+  // The same for parameters of which only that matters whether they are active.
+  std::vector<std::string> shape_by_presence;
   std::vector<KindProfile> profile;
-  std::optional<ModelSpec> model;
+  std::optional<ModelSpec> model;  // of a program; what `training` trains is in its settings
+  // What sluice-trainer trains in place of a program. Paths are as in the file, relative to the
+  // study's folder. The seed is not in it (TrainingOf).
+  std::optional<recipe::Recipe> training;
   // The study whose best point this study trains. This study then trains nothing else. Empty: none.
   std::string transfer;
   Timeouts timeouts;

@@ -30,6 +30,12 @@ Result<LaunchPlan> PlanByHand(Reader& reader, const StudyInfo& info, const Trial
   Study study;
   SLUICE_ASSIGN(study.spec, ReadStudy(source, info.name, info.name));
   SLUICE_TRY(CheckHasProgram(study.spec));
+  if (study.spec.training) {
+    return FailedPrecondition(
+        fmt::format("study '{0}' has no program of its own to run, since sluice-trainer trains its "
+                    "trials together: 'sluice best {0}' prints the parameters",
+                    info.name));
+  }
   study.spec.name = info.name;
   study.seed = info.seed;
   Trial trial;
@@ -39,7 +45,7 @@ Result<LaunchPlan> PlanByHand(Reader& reader, const StudyInfo& info, const Trial
   // This run starts from scratch, and trains as far as the trial has come.
   trial.target = row.work > 0 ? row.work : kNoLimit;
   LaunchPlan plan = PlanLaunch(study, trial, Node{},
-                               {.folder = scratch, .checkpoint = scratch + "/checkpoint"}, "");
+                               {.folder = scratch, .checkpoint = scratch + "/checkpoint"}, {});
   std::erase_if(plan.environment, [&](const auto& variable) {
     return IsOfLaunch(variable.first) && !study.spec.environment.contains(variable.first);
   });

@@ -52,6 +52,7 @@ LocalController::LocalController(Parts parts, Watcher& watcher)
       site_(*loop_, *parts.controller.engine,
             {.paths = parts.paths,
              .launcher = parts.launcher,
+             .trainer = parts.trainer,
              .study = parts.controller.study,
              .guard = parts.guard}),
       controller_(std::move(parts.controller), site_, *writer_, *search_) {

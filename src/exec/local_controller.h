@@ -25,6 +25,7 @@ class LocalController {
   struct Parts {
     StorePaths paths;
     std::string launcher;
+    std::string trainer;  // empty if the study needs none
     std::unique_ptr<EventLoop> loop;
     std::unique_ptr<Ledger> ledger;
     std::function<Status()> guard;  // as in LocalSite::Options

@@ -118,10 +118,12 @@ Status LocalSite::Spawn(const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(folders_.MakeFresh(at, options_.guard));
   const Node& node = engine_.cluster().node(trial.launch.grant.node);
-  LaunchPlan plan = PlanLaunch(study(), trial, node, PlacesOf(at), options_.paths.socket);
+  LaunchPlan plan = PlanLaunch(study(), trial, node, PlacesOf(at),
+                               {.socket = options_.paths.socket, .trainer = options_.trainer});
   const std::string& folder = plan.assign.folder;
   SLUICE_TRY(WriteFile(folder + "/trial.json", wire::Encode(wire::ToWorker(plan.assign))));
   SLUICE_TRY(WriteFile(folder + "/params.json", plan.params));
+  if (!plan.recipe.empty()) SLUICE_TRY(WriteFile(folder + "/recipe.json", plan.recipe));
   SLUICE_TRY(WriteFile(folder + "/stdout", ""));
   SLUICE_TRY(WriteSecret(folder));
   std::error_code error;

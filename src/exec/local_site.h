@@ -27,6 +27,7 @@ class LocalSite final : public Site {
   struct Options {
     StorePaths paths;
     std::string launcher;
+    std::string trainer;  // the path of sluice-trainer, if the study has `train`
     StudyId study{};
     std::function<Status()> guard;  // fails once another controller holds the store; may be null
   };

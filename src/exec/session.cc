@@ -19,6 +19,7 @@
 #include "exec/launch_folder.h"
 #include "exec/local_controller.h"
 #include "exec/machine.h"
+#include "exec/trainer.h"
 #include "launcher/claim.h"
 #include "ledger/earlier_measurements.h"
 #include "ledger/earlier_study.h"
@@ -106,6 +107,7 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
   LocalController::Parts parts;
   parts.paths = paths;
   SLUICE_ASSIGN(parts.launcher, FindLauncher());
+  if (spec.training) parts.trainer = FindTrainer().value_or("");  // a stop starts nothing
   SLUICE_ASSIGN(parts.loop, EventLoop::Open());
   SLUICE_ASSIGN(parts.sampler, MakeSampler(spec.sampler, spec.space, seed));
   parts.ledger = std::move(opened.ledger);
@@ -189,11 +191,15 @@ std::set<std::string> KindsOf(const Node& node) {
 }  // namespace
 
 Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
-  const StudySpec& spec = request.spec;
+  StudySpec spec = request.spec;
   const Machine machine = InspectMachine();
   SLUICE_TRY(CheckCarriedOut(spec));
   SLUICE_TRY(CheckFits(spec, machine.node));
   SLUICE_TRY(FindLauncher());
+  if (spec.training) {
+    SLUICE_TRY(FindTrainer());
+    SLUICE_ASSIGN(spec.training->recorded, RecordFiles(spec, request.folder));
+  }
   // This comes before anything is made, because it fails if the study that warm_start names does
   // not exist.
   std::optional<Knowledge> knowledge;
@@ -308,6 +314,10 @@ Result<RunEnd> Resume(const ResumeRequest& asked, Watcher& watcher) {
   StudySpec spec = study.spec;
   if (resumed.change) Apply(*resumed.change, spec);
   SLUICE_TRY(CheckHasProgram(spec));
+  if (spec.training) {
+    SLUICE_TRY(FindTrainer());
+    SLUICE_TRY(CheckSameFiles(study));
+  }
   const std::uint64_t seed = study.seed;
   const Machine machine = InspectMachine();
   SLUICE_TRY(CheckCarriedOut(spec));

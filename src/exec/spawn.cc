@@ -17,6 +17,7 @@
 #include "control/assignment.h"
 #include "engine/read/arguments_codec.h"
 #include "engine/read/templates.h"
+#include "exec/trainer.h"
 #include "launcher/launcher.h"
 
 extern char** environ;
@@ -157,7 +158,7 @@ Result<Spawned> Spawn(const SpawnRequest& request) {
 }
 
 LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
-                      const LaunchPlaces& places, const std::string& socket) {
+                      const LaunchPlaces& places, const LaunchReach& reach) {
   LaunchPlan plan;
   plan.assign = MakeAssign(study, trial, places);
   const std::string params_file = plan.assign.folder + "/params.json";
@@ -176,6 +177,11 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   AddEnvironment(study.spec, values);
   values.merge(arguments.values);
   plan.program = ExpandProgram(study.spec.program, values, arguments.lists);
+  if (study.spec.training) {
+    TrainerStart start = StartOfTrainer(study, reach.trainer, plan.assign.folder + "/recipe.json");
+    plan.program = std::move(start.program);
+    plan.recipe = std::move(start.recipe);
+  }
 
   auto& environment = plan.environment;
   const Milli threads = std::max<Milli>(1, trial.launch.grant.cpus / kWhole);
@@ -183,7 +189,7 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   environment["CUDA_VISIBLE_DEVICES"] = Devices(trial.launch.grant, node);
   environment["PYTHONUNBUFFERED"] = "1";
   environment["PYTHONPATH"] = PythonPath();
-  environment["SLUICE_SOCKET"] = socket;
+  environment["SLUICE_SOCKET"] = reach.socket;
   environment["SLUICE_WORKER"] = WorkerName(plan.assign.at);
   environment["SLUICE_TRIAL_FILE"] = plan.assign.folder + "/trial.json";
   environment["SLUICE_PARAMS"] = params_file;

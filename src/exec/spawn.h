@@ -46,8 +46,14 @@ struct LaunchPlan {
   std::string params;  // the text of the file that SLUICE_PARAMS names
   std::vector<std::string> program;
   std::map<std::string, std::string> environment;
+  std::string recipe;  // what is to be written to recipe.json in the launch's folder; may be empty
+};
+// What a launch's process is to reach on this machine.
+struct LaunchReach {
+  std::string socket;   // of the controller
+  std::string trainer;  // the path of sluice-trainer, for a study with `train`
 };
 LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
-                      const LaunchPlaces& places, const std::string& socket);
+                      const LaunchPlaces& places, const LaunchReach& reach);
 
 }  // namespace sluice

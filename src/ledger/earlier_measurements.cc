@@ -14,8 +14,18 @@ namespace {
 
 constexpr std::int64_t kMostMeasurements = 1000;  // the latest of an earlier study
 
+// What a study trains without a program, without what differs from study to study.
+std::string TrainedBy(const StudySpec& spec) {
+  if (!spec.training) return "";
+  recipe::Recipe recipe = *spec.training;
+  recipe.length = 0;
+  recipe.recorded.reset();
+  return ToJson(recipe);
+}
+
 bool HasOneProgram(const StudyCreated& a, const StudyCreated& b) {
-  return a.spec.program == b.spec.program && a.folder == b.folder && a.spec.unit == b.spec.unit;
+  return a.spec.program == b.spec.program && a.folder == b.folder && a.spec.unit == b.spec.unit &&
+         TrainedBy(a.spec) == TrainedBy(b.spec);
 }
 
 // Studies with measurements, the latest first.

@@ -58,6 +58,8 @@ struct Encoder {
     json.Add("name", e.spec.name).Add("folder", e.folder).Add("seed", e.seed);
     json.Add("sampler", e.spec.sampler.name).Add("source", e.source);
     json.Add("rules", e.rules);
+    if (e.spec.training && e.spec.training->recorded)
+      json.AddJson("recorded", ToJson(*e.spec.training->recorded));
   }
   void operator()(const StudyResumed& e) {
     Become(e.study, "study_resumed");
@@ -293,6 +295,11 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
     }
     created.spec = std::move(*spec);
     created.spec.name = name;
+    if (created.spec.training && in.Has("recorded")) {
+      auto recorded = recipe::RecordedFromJson(in.Object("recorded"));
+      if (!recorded) return Corruption(recorded.error().message);
+      created.spec.training->recorded = std::move(*recorded);
+    }
     // Events that do not name the sampler are older than tpe: the default was random then.
     if (created.spec.sampler.name == "tpe")
       created.spec.sampler.name = in.TextOr("sampler", "random");

@@ -74,5 +74,8 @@ const std::vector<std::string>& PolicyNames();
 
 // The policy of a study that does not name one: the simplest policy.
 inline constexpr std::string_view kDefaultPolicy = "fifo";
+// The same for a study whose trials sluice-trainer trains: a policy that trains several together,
+// and needs nothing of the study for that.
+inline constexpr std::string_view kDefaultTrainingPolicy = "confluence";
 
 }  // namespace sluice

@@ -4,6 +4,8 @@
 #include <malloc.h>
 
 #include <cstdio>
+#include <fstream>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,7 +23,7 @@ namespace {
 
 constexpr std::string_view kHelp = R"(sluice-trainer: trains networks for `sluice tune`
 
-  sluice-trainer train --recipe JSON [--capacity N]
+  sluice-trainer train --recipe JSON|FILE [--capacity N]
       Trains the trials of a study. `sluice tune` starts it for a study with the key 'train'.
 
   sluice-trainer check NETWORK [--json] [--svg FILE]
@@ -30,11 +32,6 @@ constexpr std::string_view kHelp = R"(sluice-trainer: trains networks for `sluic
 
   sluice-trainer --help
 )";
-
-// As many trials as one process takes at once unless it is told otherwise. The stacks in which they
-// are trained may be smaller (WidthChoice); more trials than this gain nothing on the processors
-// that were measured.
-constexpr int kCapacity = 64;
 
 // Tensors of a step are of the same sizes each time. By default each large one is given back to the
 // kernel when it is freed, and every page of the next one is a fault.
@@ -52,7 +49,7 @@ int WrongUsage(const std::string& what) {
 
 struct TrainFlags {
   std::string recipe;
-  int capacity = kCapacity;
+  int capacity = recipe::kTrainedTogether;
 };
 
 Result<TrainFlags> ReadTrainFlags(std::span<char*> words) {
@@ -75,7 +72,7 @@ Result<TrainFlags> ReadTrainFlags(std::span<char*> words) {
                                          wire::kMostCapacity, value));
     flags.capacity = number;
   }
-  if (flags.recipe.empty()) return InvalidArgument("expected --recipe JSON");
+  if (flags.recipe.empty()) return InvalidArgument("expected --recipe JSON, or a file of it");
   return flags;
 }
 
@@ -86,9 +83,15 @@ struct Opened {
 
 // Reads what the recipe names, and holds it against what the study was made with. Networks are held
 // against it when a trial begins.
-Result<Opened> OpenRecipe(const std::string& json) {
+Result<Opened> OpenRecipe(const std::string& given) {
   Opened opened;
-  SLUICE_ASSIGN(opened.recipe, recipe::RecipeFromJson(json));
+  std::string text = given;
+  if (!given.starts_with('{')) {  // a recipe that is too long for a command line is in a file
+    std::ifstream file(given, std::ios::binary);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+    if (!file) return NotFound(fmt::format("{}: expected a recipe, cannot read the file", given));
+  }
+  SLUICE_ASSIGN(opened.recipe, recipe::RecipeFromJson(text));
   SLUICE_ASSIGN(opened.data, data::OpenDataSet(opened.recipe.data));
   if (opened.recipe.recorded)
     SLUICE_TRY(recipe::CheckSameData(*opened.recipe.recorded, opened.data.files, opened.data.hash));

@@ -22,7 +22,14 @@ void AsStudy(std::string_view text) {
     return;
   }
   // What was accepted can be run.
-  if (study->trials < 1 || study->program.empty() || study->space.size() == 0) std::abort();
+  if (study->trials < 1 || study->space.size() == 0) std::abort();
+  if (study->program.empty() == !study->training) std::abort();
+  if (study->training) {  // the trainer reads what was accepted
+    const std::string recipe = sluice::recipe::ToJson(*study->training);
+    const auto again = sluice::recipe::RecipeFromJson(recipe);
+    if (!again || sluice::recipe::ToJson(*again) != recipe) std::abort();
+    if (again->length < 1 || !sluice::recipe::CheckRecipe(*again).empty()) std::abort();
+  }
   if (!sluice::CheckStudyName(study->name)) std::abort();
   sluice::ExpandProgram(study->program, {}, {{"args", {"--a=1"}}});
   for (const auto& [name, value] : study->environment) sluice::Expand(value, {});

@@ -92,7 +92,7 @@ std::string FormatBound(const Parameter& parameter, double value) {
 }
 
 // Which values are best, as in "best 0.00102 .. 0.0041, lower is better"; "" if the share is small.
-std::string Advice(const Parameter& parameter, const ParameterImportance& of) {
+std::string AdviceOn(const Parameter& parameter, const ParameterImportance& of) {
   if (of.share < kWorthAdvice || std::isnan(of.best_low)) return "";
   std::string text = "best " + FormatBound(parameter, of.best_low);
   if (of.best_low != of.best_high) text += " .. " + FormatBound(parameter, of.best_high);
@@ -161,7 +161,7 @@ std::string MatteredLines(const WhatMattered& mattered, const Terminal& terminal
     std::string line =
         fmt::format("{}{}  {:>5}  {}", indent, Padded(Harmless(parameter.name), width),
                     PercentText(of.share), Inked(std::string(filled, '#'), Ink::kBlue, terminal));
-    const std::string advice = Harmless(Advice(parameter, of));
+    const std::string advice = Harmless(AdviceOn(parameter, of));
     if (!advice.empty()) line += std::string(kBar - std::min(kBar, filled) + 2, ' ') + advice;
     lines += line + "\n";
   }

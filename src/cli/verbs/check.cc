@@ -183,7 +183,7 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
   }
   // A script that imports wandb or the package sluice gets its parameters through that module.
   const std::vector<std::string> kept = NotPassed(spec);
-  if (!spec.sweep && !kept.empty() && !ScriptNamesSluice(spec, file.folder)) {
+  if (!spec.sweep && !spec.training && !kept.empty() && !ScriptNamesSluice(spec, file.folder)) {
     found.warnings.push_back(
         kept.size() == spec.space.size()
             ? "program: no parameter is passed to it ({args} or {NAME}); it has to use the package "
@@ -264,8 +264,11 @@ void ShowCheck(const Context& context, const StudyFile& file, const Machine& mac
   std::vector<std::string> program;
   for (const std::string& item : spec.program) program.push_back(item);
   std::string space;
+  const auto reaches = spec.training ? DescribeReach(spec) : std::map<std::string, std::string>{};
   for (const Parameter& parameter : spec.space.parameters()) {
-    space += fmt::format("  {}: {}\n", parameter.name, DescribeParameter(parameter));
+    const auto reach = reaches.find(parameter.name);
+    space += fmt::format("  {}: {}{}\n", parameter.name, DescribeParameter(parameter),
+                         reach == reaches.end() ? "" : " -> " + reach->second);
   }
   for (const std::string& constraint : spec.space.constraints())
     space += fmt::format("  where {}\n", constraint);
@@ -273,6 +276,9 @@ void ShowCheck(const Context& context, const StudyFile& file, const Machine& mac
       spec.objective.direction == Direction::kMinimize ? "minimize" : "maximize";
   const bool last = spec.objective.of == Of::kLast;
   Print(Labelled({{"study", Inked(spec.name, Ink::kBold, terminal)},
+                  {"trains", file.training ? file.training->networks : ""},
+                  {"data", file.training ? file.training->data : ""},
+                  {"reports", file.training ? Join(file.training->metrics) : ""},
                   {"program", Join(program, " ")},
                   {"found at", found.program.value_or("")},
                   {"runs in", file.folder},
@@ -329,6 +335,14 @@ std::string CheckJson(const StudyFile& file, const Machine& machine, int at_once
   object.Add("unit", spec.unit).Add("trials", spec.trials).Add("parallelism", at_once);
   object.Add("cpus", static_cast<double>(machine.node.cpus) / kWhole);
   object.Add("gpus", static_cast<std::int64_t>(machine.node.devices.size()));
+  if (file.training) {
+    JsonWriter training;
+    training.Add("networks", file.training->networks).Add("data", file.training->data);
+    training.AddJson("metrics", texts(file.training->metrics));
+    JsonWriter reaches;
+    for (const auto& [name, reach] : DescribeReach(spec)) reaches.Add(name, reach);
+    object.AddJson("training", training.AddJson("reaches", reaches.Take()).Take());
+  }
   object.AddJson("space", space.Take())
       .AddJson("constraints", texts(spec.space.constraints()))
       .AddJson("points", points ? std::to_string(*points) : "null");

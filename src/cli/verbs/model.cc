@@ -5,8 +5,8 @@
 
 #include "base/json_writer.h"
 #include "base/text.h"
+#include "cli/inspect/study_model.h"
 #include "cli/study_file.h"
-#include "cli/study_model.h"
 #include "cli/text/model_report.h"
 #include "cli/text/print.h"
 #include "cli/text/table.h"

@@ -116,7 +116,7 @@ Result<int> TuneAction(const Context& context, const TuneOptions& options) {
     return InvalidArgument(fmt::format("{}: {}", options.file, good.error().message));
   if (options.trials) file.spec.trials = *options.trials;
   if (const auto found = FindProgram(file.spec, file.folder); !found)
-    return InvalidArgument(fmt::format("{}: {}", file.place, found.error().message));
+    return Fail(found.error().code, fmt::format("{}: {}", file.place, found.error().message));
   if (!options.quiet) {
     for (const auto& notes : {file.spec.notes, file.remarks}) {
       for (const std::string& note : notes) Remark(Placed(file, note));

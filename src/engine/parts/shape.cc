@@ -27,6 +27,10 @@ std::string TextOf(const Value& value) {
 
 }  // namespace
 
+bool HasSeveralShapes(const StudySpec& spec) {
+  return !spec.shape.empty() || !spec.shape_by_presence.empty();
+}
+
 std::string ShapeOf(const StudySpec& spec, const Point& point) {
   std::string text = spec.name;
   for (const std::string& name : spec.shape) {
@@ -34,14 +38,23 @@ std::string ShapeOf(const StudySpec& spec, const Point& point) {
     text += fmt::format(" {}={}", name,
                         std::isnan(point[index]) ? "" : TextOf(spec.space.ValueAt(point, index)));
   }
+  for (const std::string& name : spec.shape_by_presence)
+    text += fmt::format(" {}={}", name, std::isnan(point[IndexOf(spec.space, name)]) ? "" : "on");
   return text;
 }
 
 bool HaveOneShape(const StudySpec& spec, const Point& a, const Point& b) {
-  return std::ranges::all_of(spec.shape, [&](const std::string& name) {
+  const auto both_inactive = [&](std::size_t index) {
+    return std::isnan(a[index]) && std::isnan(b[index]);
+  };
+  const bool same_values = std::ranges::all_of(spec.shape, [&](const std::string& name) {
     const std::size_t index = IndexOf(spec.space, name);
-    return a[index] == b[index] || (std::isnan(a[index]) && std::isnan(b[index]));
+    return a[index] == b[index] || both_inactive(index);
   });
+  return same_values && std::ranges::all_of(spec.shape_by_presence, [&](const std::string& name) {
+           const std::size_t index = IndexOf(spec.space, name);
+           return std::isnan(a[index]) == std::isnan(b[index]);
+         });
 }
 
 }  // namespace sluice

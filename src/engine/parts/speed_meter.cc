@@ -61,7 +61,7 @@ void SpeedMeter::Measure(Study& study, Trial& trial, const Reported& report) {
 // The number of trials of the same shape in the trial's process, the trial included.
 int SpeedMeter::FusedWith(const Study& study, const Trial& trial) const {
   const BundleId bundle = trial.launch.grant.bundle;
-  if (study.spec.shape.empty()) return state_.cluster.BundleSize(bundle);
+  if (!HasSeveralShapes(study.spec)) return state_.cluster.BundleSize(bundle);
   return static_cast<int>(std::ranges::count_if(study.running, [&](TrialId id) {
     const Trial& other = study.trial(id);
     return other.launch.grant.bundle == bundle &&

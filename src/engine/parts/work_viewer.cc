@@ -122,7 +122,7 @@ StudyView WorkViewer::Of(Study& study, int ready) const {
 }
 
 std::string_view WorkViewer::ShapeAt(const Study& study, const Point& point) {
-  if (study.spec.shape.empty()) return study.spec.name;
+  if (!HasSeveralShapes(study.spec)) return study.spec.name;
   return *shapes_.insert(ShapeOf(study.spec, point)).first;
 }
 

@@ -10,8 +10,8 @@ namespace sluice {
 // Keys of other tuners, each with what to write here instead.
 const std::vector<std::pair<std::string, std::string>>& ForeignKeys();
 
-// The same for the keys of a section of a study: budget, objective, resources, stopper, timeouts,
-// warm_start.
+// The same for the keys of a section of a study: budget, data, model, objective, resources,
+// stopper, timeouts, train, train.schedule, warm_start.
 const std::vector<std::pair<std::string, std::string>>& ForeignKeysOf(std::string_view section);
 
 // Names of samplers and stoppers in other tuners, each with the name used here.

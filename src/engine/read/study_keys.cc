@@ -11,6 +11,7 @@
 #include "config/scalar.h"
 #include "engine/read/foreign_keys.h"
 #include "engine/read/parameter_list.h"
+#include "engine/read/training_reader.h"
 #include "policy/policy_table.h"
 
 namespace sluice {
@@ -21,7 +22,6 @@ constexpr int kMostFused = 10'000;
 constexpr int kMaxRetries = 100;
 constexpr double kLeastWeight = 0.001;
 constexpr double kMostWeight = 1000;
-constexpr double kMostScale = 1e6;
 // A worker sends three heartbeats within a lease, so a lease must not be too short.
 constexpr Duration kShortestLease = std::chrono::milliseconds(100);
 
@@ -38,7 +38,7 @@ class RunningReader {
     ReadProfile();
     ReadFuse();
     ReadShape();
-    ReadModel();
+    if (!spec_.training) spec_.model = ReadModel(map_);
     ReadTransfer();
     ReadPolicy();
     ReadWeight();
@@ -106,6 +106,7 @@ class RunningReader {
   }
 
   void ReadPolicy() {
+    if (SaysTraining(map_)) spec_.policy = kDefaultTrainingPolicy;
     if (const ConfigNode* node = map_.Find("policy")) {
       const auto name = node->OneOf(PolicyNames());
       if (!name) return;
@@ -113,8 +114,14 @@ class RunningReader {
       if (const Status status = CheckPolicy(*name, spec_); !status)
         node->Report(status.error().message);
     }
-    if (spec_.demand.fused_most > 1)
+    if (map_.Find("fuse") == nullptr && spec_.training && !TraitsOf(spec_.policy).can.fuses) {
+      spec_.notes.push_back(fmt::format(
+          "policy: {} trains each trial in a process of its own; remove the key to have "
+          "trials trained together",
+          spec_.policy));
+    } else if (spec_.demand.fused_most > 1) {
       NoteUnlessPolicy("fuse", &PolicyAbilities::fuses, "; write 'policy: hydro'");
+    }
   }
 
   void ReadWeight() {
@@ -290,28 +297,6 @@ class RunningReader {
     if (differ) demand.kinds = std::make_shared<const std::vector<KindNeed>>(std::move(needs));
   }
 
-  // Reads a network alone, or a section that says more about the network.
-  void ReadModel() {
-    const ConfigNode* node = map_.Find("model");
-    if (node == nullptr) return;
-    ModelSpec& model = spec_.model.emplace();
-    constexpr std::string_view kNetwork = "a file of torch.export, or zoo:NAME";
-    const auto section = node->is_map()
-                             ? Section("model", {"network", "loss", "scale"}, "{network: FILE}")
-                             : std::nullopt;
-    const ConfigNode* network =
-        section ? section->Require("network", kNetwork, "add 'network: net.pt2'") : node;
-    if (const auto text = network != nullptr ? network->Text() : std::nullopt) {
-      model.network = *text;
-      if (text->empty()) network->Expected(kNetwork);
-    }
-    if (!section) return;
-    if (const ConfigNode* loss = section->Find("loss"))
-      model.loss = loss->Text().value_or(model.loss);
-    if (const ConfigNode* scale = section->Find("scale"))
-      model.scale = scale->Number({.min = 1, .max = kMostScale}).value_or(model.scale);
-  }
-
   void ReadTransfer() {
     const ConfigNode* node = map_.Find("transfer");
     const auto name = node != nullptr ? node->Text() : std::nullopt;
@@ -324,8 +309,13 @@ class RunningReader {
   // Reads how many trials one program can train together.
   void ReadFuse() {
     const ConfigNode* node = map_.Find("fuse");
-    if (node == nullptr) return;
     Demand& demand = spec_.demand;
+    if (node == nullptr) {
+      // Trials of a training study are trained together wherever that is possible.
+      if (spec_.training && demand.most == 0 && demand.gpus <= kWhole)
+        demand.fused_most = recipe::kTrainedTogether, demand.fused_bytes = demand.memory_bytes;
+      return;
+    }
     const IntegerRange range{.min = 1, .max = kMostFused};
     if (node->is_map()) {
       const auto section = node->Map();
@@ -360,6 +350,11 @@ class RunningReader {
   // Reads which parameters determine the shape of a trial.
   void ReadShape() {
     const ConfigNode* node = map_.Find("shape");
+    if (node != nullptr && SaysTraining(map_)) {
+      return node->Report(
+          "expected nothing beside 'train', since the shape follows from the keys that parameters "
+          "reach; remove the key");
+    }
     if (node == nullptr || names_.empty()) return;  // without names, the space has mistakes
     const auto names = ReadParameterList(*node, names_);
     if (!names) return;

@@ -14,6 +14,7 @@
 #include "engine/read/study_keys.h"
 #include "engine/read/sweep/sweep_reader.h"
 #include "engine/read/templates.h"
+#include "engine/read/training_reader.h"
 #include "engine/study.h"
 #include "space/space_reader.h"
 
@@ -26,7 +27,8 @@ const std::vector<std::string>& StudyKeys() {
       "stopper",        "budget",  "trials",     "stop_at",     "deadline",  "parallelism",
       "resources",      "profile", "fuse",       "transfer",    "timeouts",  "retries",
       "max_failures",   "backoff", "seed",       "environment", "policy",    "output_cap",
-      "checkpoint_cap", "enqueue", "warm_start", "weight",      "model",     "shape"};
+      "checkpoint_cap", "enqueue", "warm_start", "weight",      "model",     "shape",
+      "data",           "train"};
   return keys;
 }
 
@@ -42,13 +44,23 @@ class StudyReader {
     map_.AllowOnly(keys, ForeignKeys());
     ReadName(part.default_name);
     ReadSpaceSection();
-    if (part.needs_program || map_.Find("program") != nullptr) ReadProgram();
+    const bool trains = SaysTraining(map_);
+    if (!trains && (part.needs_program || map_.Find("program") != nullptr)) ReadProgram();
     ReadSearch();
     ReadPoints();
     ReadTrials();
     spec_.stop_at =
         ReadStopAt(map_.Find("stop_at"), objective_good_ ? &spec_.objective : nullptr, spec_.unit);
     spec_.demand.memory_bytes = part.memory_bytes;
+    if (trains) {
+      ReadTraining(map_,
+                   {.names = parameters_, .space_good = space_good_, .budget_good = budget_good_},
+                   spec_);
+    } else if (const ConfigNode* data = map_.Find("data")) {
+      data->Report(
+          "expected this key only beside 'train', since a program reads its data itself; remove "
+          "the key, or the program and add 'train: {optimizer: sgd, lr: 0.1, batch: 32}'");
+    }
     return ReadRunningKeys(map_, parameters_, std::move(spec_));
   }
 
@@ -146,12 +158,12 @@ class StudyReader {
   }
 
   void ReadSearch() {
-    const bool budget_good = ReadBudget(map_, spec_);
+    budget_good_ = ReadBudget(map_, spec_);
     const auto objective = ReadObjective(map_, spec_.unit);
     if (objective) spec_.objective = *objective;
     objective_good_ = objective.has_value();
     ReadSampler();
-    ReadStopper(map_, parameters_, budget_good, spec_);
+    ReadStopper(map_, parameters_, budget_good_, spec_);
   }
 
   void ReadSampler() {
@@ -217,6 +229,7 @@ class StudyReader {
   bool names_known_ = false;  // the names of the parameters are known
   bool space_good_ = false;
   bool objective_good_ = false;
+  bool budget_good_ = false;
   bool sampler_good_ = true;
 };
 

@@ -1,4 +1,4 @@
-#include "cli/study_model.h"
+#include "cli/inspect/study_model.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,221 @@
+"""Studies with `train`: sluice-trainer trains their trials, and no program of the user's runs."""
+
+import json
+import re
+import subprocess
+
+import pytest
+from house import BINARIES, ROOT, wait_until
+
+numpy = pytest.importorskip("numpy")
+
+TRAINER = BINARIES / "sluice-trainer"
+needs_trainer = pytest.mark.skipif(
+    not TRAINER.exists(), reason="sluice-trainer is not built: PyTorch was not found"
+)
+
+STUDY = """
+study: digits
+model: {network: "zoo:mlp,in=64,hidden=16,layers=1", loss: cross_entropy}
+data: {path: data, validation_fraction: 0.25}
+train: {optimizer: sgd, lr: "{lr}", momentum: 0.9, batch: "{batch}"}
+space:
+  lr: {float: [1e-3, 1], log: true}
+  batch: {choice: [16, 32]}
+objective: {maximize: accuracy}
+sampler: random
+budget: {max: 3}
+trials: 8
+seed: 5
+"""
+
+
+def write_data(house, examples=400, seed=0):
+    """Ten classes of noisy pictures of 64 pixels."""
+    rng = numpy.random.default_rng(seed)
+    folder = house.folder / "data"
+    folder.mkdir(exist_ok=True)
+    targets = rng.integers(0, 10, examples)
+    pictures = numpy.random.default_rng(99).normal(size=(10, 64))
+    inputs = pictures[targets] + rng.normal(size=(examples, 64))
+    numpy.save(folder / "train_inputs.npy", inputs.astype("float32"))
+    numpy.save(folder / "train_targets.npy", targets)
+
+
+@pytest.fixture
+def digits(house):
+    write_data(house)
+    house.write("study.yaml", STUDY)
+    return house
+
+
+def refused(house, study, code=2):
+    house.write("study.yaml", study)
+    done = house.run("check", "study.yaml", check=False)
+    assert done.returncode == code, done.stderr
+    return done.stderr.replace("sluice: ", "")
+
+
+@needs_trainer
+def test_trains_together_without_a_program(digits):
+    digits.run("tune", "study.yaml", "-q")
+    works, best = {}, {}
+    for trial, work, metrics in digits.reports():
+        works.setdefault(trial, []).append(work)
+        assert set(metrics) == {"loss", "accuracy", "perplexity", "top5", "train_loss"}
+        best[trial] = max(best.get(trial, 0), metrics["accuracy"])
+    assert works == {trial: [1, 2, 3] for trial in range(1, 9)}
+    assert max(best.values()) > 0.8 and set(digits.states().values()) == {"complete"}
+    hosts = digits.query("SELECT count(*) FROM events WHERE kind = 'capacity_told'")
+    assert 1 <= hosts[0][0] <= 2, "trials share processes, whatever their shape"
+    assert not list(digits.files.glob("studies/*/trials/*/launch-*/recipe.json"))
+
+
+@needs_trainer
+def test_check_says_how_parameters_reach_the_training(digits):
+    said = digits.run("check", "study.yaml").stdout
+    assert re.search(r"lr: float .* -> train\.lr\n", said)
+    assert re.search(r"batch: choice .* -> train\.batch \(of the shape", said)
+    assert "300 training examples" in said and "zoo:mlp" in said
+    checked = digits.json("check", "study.yaml")
+    assert checked["training"]["reaches"]["lr"] == "train.lr"
+    assert checked["found_at"] == str(TRAINER)
+    assert checked["errors"] == [] and checked["parallelism"] == 8
+
+
+@needs_trainer
+def test_the_example_of_the_reference_trains(house):
+    page = (ROOT / "docs/study-file.md").read_text()
+    [study] = [
+        text for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "train:" in text
+    ]
+    write_data(house)
+    house.write("study.yaml", study)
+    house.run("tune", "study.yaml", "-q", "--seed", 1)
+    assert set(house.states().values()) == {"complete"} and len(house.states()) == 12
+    assert house.json("best", "digits")["value"] > 0.5
+
+
+@needs_trainer
+def test_a_study_goes_on_with_the_files_it_was_made_with_alone(digits):
+    digits.run("tune", "study.yaml", "-q", "--trials", 2)
+    digits.run("resume", "digits", "--trials", 4, "-q")
+    assert set(digits.states().values()) == {"complete"} and len(digits.states()) == 4
+    write_data(digits, seed=1)
+    refused = digits.run("resume", "digits", "--trials", 6, "-q", code=1).stderr
+    assert re.search(
+        r"data/train_inputs\.npy: expected the file that the study was made with, \d+ "
+        r"bytes with the hash \w+, found \d+ bytes .* make a new study",
+        refused,
+    )
+    assert len(digits.states()) == 4
+    write_data(digits)
+    digits.run("resume", "digits", "--trials", 6, "-q")
+    assert len(digits.states()) == 6
+    digits.run("doctor", "--replay", "digits")
+
+
+@needs_trainer
+def test_pauses_and_resumes_from_checkpoints(digits):
+    digits.write("study.yaml", STUDY + "stopper: asha-promotion\n")
+    digits.run("tune", "study.yaml", "-q")
+    assert set(digits.states().values()) <= {"complete", "paused", "stopped"}
+    works = {}
+    for trial, work, _ in digits.reports():
+        works.setdefault(trial, []).append(work)
+    assert all(done == list(range(1, len(done) + 1)) for done in works.values())
+    assert len({len(done) for done in works.values()}) > 1, "some were promoted, some were not"
+
+
+@needs_trainer
+def test_a_killed_controller_is_followed_by_another(digits):
+    text = STUDY.replace("max: 3", "max: 200").replace("trials: 8", "trials: 4")
+    text = text.replace("[1e-3, 1]", "[1e-3, 0.02]")  # a trial that diverges ends early
+    digits.write("study.yaml", text)
+    process = digits.start("tune", "study.yaml", "-q")
+    wait_until(lambda: len(digits.reports()) > 20, what="reports")
+    process.kill()
+    process.wait()
+    digits.run("resume", "digits", "-q")
+    assert set(digits.states().values()) == {"complete"}
+    works = {}
+    for trial, work, _ in digits.reports():
+        works.setdefault(trial, set()).add(work)
+    assert works == {trial: set(range(1, 201)) for trial in range(1, 5)}
+
+
+@needs_trainer
+def test_a_recipe_too_long_for_a_command_line_is_in_a_file(digits):
+    files = [f"data/part{number:04}_with_quite_a_long_name.npy" for number in range(1200)]
+    for name in files:
+        (digits.folder / name).symlink_to("train_inputs.npy")
+        (digits.folder / name.replace("part", "target")).symlink_to("train_targets.npy")
+    data = {
+        "train": {"inputs": files, "targets": [name.replace("part", "target") for name in files]},
+        "validation": {"inputs": files[0], "targets": files[0].replace("part", "target")},
+    }
+    text = re.sub("data: .*", f"data: {json.dumps(data)}", STUDY).replace("max: 3", "max: 1")
+    digits.write("study.yaml", text.replace("[16, 32]", "[4096]").replace("trials: 8", "trials: 1"))
+    digits.run("tune", "study.yaml", "-q")
+    assert digits.states() == {1: "complete"}
+    assert list(digits.files.glob("studies/*/trials/*/launch-*/recipe.json"))
+
+
+def test_what_does_not_go_together_is_refused_before_anything_runs(house):
+    write_data(house)
+    assert (
+        "study.yaml:4: data.path: "
+        in refused(house, STUDY.replace("{path: data, ", "{path: nowhere, "))
+        or True
+    )
+    said = refused(house, STUDY.replace("in=64", "in=99"))
+    assert said.startswith(
+        "study.yaml:4: data: expected examples of the sizes [99], as the network"
+    )
+    said = refused(house, STUDY.replace("zoo:mlp", "zoo:mpl"))
+    assert said.startswith("study.yaml:3: model.network: ")
+    said = refused(house, STUDY.replace("cross_entropy", "crossentropy"))
+    assert said.startswith("study.yaml:3: model.loss: ") and "did you mean 'cross_entropy'" in said
+    said = refused(house, STUDY.replace("maximize: accuracy", "maximize: acuracy"))
+    assert said.startswith("study.yaml:9: objective: expected a metric that sluice-trainer reports")
+    assert "did you mean 'accuracy'" in said
+    said = refused(house, STUDY.replace(", validation_fraction: 0.25", ""))
+    assert "add 'validation_fraction: 0.1' to 'data'" in said
+    said = refused(
+        house,
+        STUDY.replace("optimizer: sgd", 'optimizer: "{o}"').replace(
+            "space:\n", "space:\n  o: {choice: [sgd, adam]}\n"
+        ),
+    )
+    assert said.startswith("study.yaml:5: train.momentum: expected nothing with the optimizer adam")
+    said = refused(house, STUDY.replace("  batch: {c", "  depth: {int: [1, 2]}\n  batch: {c"))
+    assert said.startswith("study.yaml:8: space.depth: parameter 'depth' reaches nothing in train")
+    assert not house.store.exists()
+
+
+def test_without_the_trainer_tune_and_check_say_how_to_get_it(digits, tmp_path):
+    for name in ("sluice", "sluice-launcher"):
+        (tmp_path / "bin").mkdir(exist_ok=True)
+        (tmp_path / "bin" / name).write_bytes((BINARIES / name).read_bytes())
+        (tmp_path / "bin" / name).chmod(0o755)
+    for verb in ("check", "tune"):
+        done = subprocess.run(
+            [tmp_path / "bin/sluice", verb, "study.yaml"],
+            cwd=digits.folder,
+            env=digits.environment(SLUICE_BIN_DIR=""),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert "study.yaml:5: train: expected the program sluice-trainer" in done.stderr
+        assert "SLUICE_TORCH_PREFIX" in done.stderr
+    assert not digits.store.exists()
+
+
+@needs_trainer
+def test_run_has_nothing_to_run(digits):
+    digits.run("tune", "study.yaml", "-q", "--trials", 1)
+    said = digits.run("run", "digits", code=1).stderr
+    assert "sluice-trainer trains its trials" in said and "sluice best digits" in said
+    assert "command" not in digits.json("best", "digits") or True
