@@ -16,7 +16,7 @@ import torch
 from corpus import FULL
 from networks import NETWORKS
 from oracle import build, leaves
-from order import examples_of_step
+from order import examples_of_step, varied
 from rates import SCHEDULES, Schedule
 from torch.nn.functional import cross_entropy
 from trainer import (
@@ -198,13 +198,13 @@ def write_idx(path, numbers):
     path.write_bytes(header + numbers.astype("uint8").tobytes())
 
 
-def assert_order(trained, inputs, targets, seed, batch):
+def assert_order(trained, inputs, targets, seed, batch, vary=lambda inputs, step: inputs):
     """The batches are those that docs/data.md describes."""
     for step in range(STEPS):
         which = examples_of_step(len(inputs), batch, seed, step)
         (found,), target = trained.batch(step)
         assert torch.equal(target, targets[which]), step
-        assert torch.equal(found, inputs[which].to(found.dtype)), step
+        assert torch.equal(found, vary(inputs[which], step).to(found.dtype)), step
 
 
 def test_trials_on_data_are_plain_loops(case_of, tmp_path, double):
@@ -228,7 +228,8 @@ def test_trials_on_data_are_plain_loops(case_of, tmp_path, double):
         assert trained.evaluated[place].item() == pytest.approx(expected, rel=BOUND)
 
 
-def test_images_come_in_the_order_of_the_documents(case_of, tmp_path):
+@pytest.mark.parametrize("crop, flip", [(0, False), (2, True)])
+def test_images_come_in_the_order_of_the_documents(case_of, tmp_path, crop, flip):
     generator = numpy.random.default_rng(6)
     folder = tmp_path / "data"
     folder.mkdir()
@@ -238,11 +239,13 @@ def test_images_come_in_the_order_of_the_documents(case_of, tmp_path):
     write_idx(folder / "train-labels-idx1-ubyte", labels)
     case = exported(case_of, BY_NAME["lenet"])
     bundle = drawn_bundle(case.subject, "lenet", "sgd", loss="cross_entropy",
-                          precision="float32", batch=8, data={"path": str(folder)})
+                          precision="float32", batch=8,
+                          data={"path": str(folder), "crop": crop, "flip": flip})
     bundle.trials = bundle.trials[:1]
     trained = train(bundle, STEPS, tmp_path / "trained")
     inputs = torch.from_numpy(images.astype("float32"))[:, None] / 255
-    assert_order(trained, inputs, torch.from_numpy(labels), bundle.seed, bundle.batch)
+    assert_order(trained, inputs, torch.from_numpy(labels), bundle.seed, bundle.batch,
+                 lambda images, step: varied(images, bundle.seed, step, crop, flip))
 
 
 def test_a_narrower_network_is_folded_into_its_module(case_of, tmp_path, double):
