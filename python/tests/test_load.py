@@ -1,6 +1,7 @@
 """sluice.load: a trial's checkpoint in the user's module, or a reason why not."""
 
 import os
+import random
 import subprocess
 import sys
 
@@ -253,6 +254,24 @@ def test_a_trial_json_without_end_is_not_read(tmp_path):
     write_checkpoint(tmp_path, Net())
     os.truncate(tmp_path / "trial.json", 1 << 40)
     assert "expected at most 67108864 bytes, found 1099511627776" in refusal(Net(), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["trial.json", "model.safetensors"])
+def test_changed_bytes_are_refused_or_change_numbers(tmp_path, name):
+    write_checkpoint(tmp_path, Net(), scale=2, multipliers=[multiplied(0.5, ["fc.bias"])])
+    whole = (tmp_path / name).read_bytes()
+    draw, refused = random.Random(name), 0
+    for _ in range(300):
+        changed = bytearray(whole)
+        for _ in range(draw.choice([1, 1, 2, 5])):
+            at = draw.randrange(min(len(whole), 1000))
+            changed[at] = draw.choice([draw.randrange(256), *b'0123456789[]{}":,.-e'])
+        (tmp_path / name).write_bytes(changed)
+        try:
+            sluice.load(Net(), tmp_path)
+        except sluice.LoadError:
+            refused += 1
+    assert refused > 100
 
 
 def test_pytorch_is_imported_only_when_it_is_used(tmp_path):

@@ -1,9 +1,9 @@
 // trainer-driver TRIALS STEPS FOLDER: trains a bundle of trials, as tests/train/test_trainer.py
 // asks.
 //
-// TRIALS is a file with two lines for each trial: its seed, and its recipe in JSON (src/recipe). All
-// trials are of one shape and one study. If the first recipe names no data, the inputs are drawn,
-// and the loss is the mean square of each output, summed. The folder gets
+// TRIALS is a file with two lines for each trial: its seed, and its recipe in JSON (src/recipe).
+// All trials are of one shape and one study. If the first recipe names no data, the inputs are
+// drawn, and the loss is the mean square of each output, summed. The folder gets
 //
 //   I/first, I/last   checkpoints of trial I: before the first step, and after the last one
 //   batches           a file of tensors: the batches as the network was given them, input.K and
