@@ -5,6 +5,7 @@ into the module, and takes the batches that the trial had."""
 import contextlib
 import copy
 import itertools
+import json
 import os
 import random
 import struct
@@ -18,16 +19,20 @@ from networks import NETWORKS
 from oracle import build, leaves
 from order import examples_of_step, varied
 from rates import SCHEDULES, Schedule
+from test_networks import in_double
 from torch.nn.functional import cross_entropy
 from trainer import (
     DRAWN_PER_EPOCH,
     FORMS,
     Bundle,
+    Factors,
     Trial,
     differences,
+    graph_without_dropout,
     plain_loop,
     squares,
     train,
+    walked,
     without_dropout,
 )
 
@@ -101,7 +106,7 @@ def trained_plainly(make, bundle, place, trained, loss_of=None, per_epoch=DRAWN_
         losses = plain_loop(
             bundle, bundle.trials[place], trained,
             lambda inputs, target: (loss_of or drawn_loss)(module, inputs, target),
-            [each for each in module.parameters() if each.requires_grad], STEPS, per_epoch)
+            [each for each in module.parameters() if each.requires_grad], per_epoch)
     return module, losses
 
 
@@ -246,6 +251,28 @@ def test_images_come_in_the_order_of_the_documents(case_of, tmp_path, crop, flip
     inputs = torch.from_numpy(images.astype("float32"))[:, None] / 255
     assert_order(trained, inputs, torch.from_numpy(labels), bundle.seed, bundle.batch,
                  lambda images, step: varied(images, bundle.seed, step, crop, flip))
+
+
+@pytest.mark.parametrize("form", ["nesterov", "adam", "adamw"])
+def test_a_narrower_network_is_trained_by_its_factors(case_of, tmp_path, double, form):
+    """Those that `sluice model shrink` prints for each parameter. It prints the network with its
+    multipliers, too."""
+    case = exported(case_of, BY_NAME["mlp"])
+    shrunk = json.loads(case.run("shrink", "--scale", "4").stdout)
+    bundle = drawn_bundle(case.subject, "mlp", form, settings={"model.rule": "mup",
+                                                               "model.scale": "4"})
+    trained = train(bundle, STEPS, tmp_path / "trained")
+    factors = {
+        each["name"]: Factors(
+            lr=each["sgd_lr" if form == "nesterov" else "adam_lr"],
+            decay=each["adamw_decay" if form == "adamw" else "sgd_decay"], eps=each["adam_eps"])
+        for each in shrunk["parameters"]
+    }
+    assert any(each.lr != 1 for each in factors.values())
+    graph = graph_without_dropout(in_double(shrunk["graph"]))
+    for place in range(len(bundle.trials)):
+        found = walked(graph, bundle, place, trained, {}, factors)
+        assert not too_different(found, BOUND), place
 
 
 def test_a_narrower_network_is_folded_into_its_module(case_of, tmp_path, double):

@@ -4,15 +4,11 @@ takes many minutes, so it is run in `make soak` alone.
 A module that draws numbers itself, or that turns numbers into float32, cannot be trained by a plain
 loop in float64 that has the same draws. Its graph is trained instead, by walker.py."""
 
-import copy
 import os
 
 import pytest
 import torch
-import walker
-from draws import Drawing
 from networks import NETWORKS
-from sluice._safetensors import TensorFile
 from test_networks import in_double, widened
 from test_trainer import (
     BOUND,
@@ -24,15 +20,9 @@ from test_trainer import (
     found_differences,
     too_different,
 )
-from trainer import DRAWN_PER_EPOCH, FORMS, difference, plain_loop, squares, train
+from trainer import FORMS, graph_without_dropout, operator_of, train, walked
 
 TAKEN = [network for network in NETWORKS if not network.refused]
-# What drops by a rate. Other operators that draw cannot be told not to.
-RATES = {
-    "dropout": "p", "alpha_dropout": "p", "feature_dropout": "p", "feature_alpha_dropout": "p",
-    "lstm": "dropout", "gru": "dropout", "rnn_tanh": "dropout", "rnn_relu": "dropout",
-    "scaled_dot_product_attention": "dropout_p",
-}
 DRAWING = ("rand", "randn", "bernoulli", "rrelu", "multinomial", "normal", "uniform")
 
 pytestmark = [
@@ -47,10 +37,6 @@ def double():
         yield
 
 
-def operator_of(node):
-    return node["op"].split(".")[1].strip("_")
-
-
 def needs_walker(graph):
     return any(
         operator_of(node).startswith(DRAWING)
@@ -58,42 +44,13 @@ def needs_walker(graph):
         for node in graph["nodes"])
 
 
-def without_dropout(graph):
-    graph = copy.deepcopy(graph)
-    for node in graph["nodes"]:
-        for argument in node["arguments"]:
-            if RATES.get(operator_of(node)) == argument["name"]:
-                argument["value"] = {"float": 0.0}
-    return graph
-
-
-def tensors_in(folder, graph):
-    """The tensors of a checkpoint by name."""
-    types = {each["name"]: each["dtype"] for each in graph["parameters"]}
-    with TensorFile(folder / "model.safetensors") as file:
-        tensors = {name: file.read(name) for name in file.tensors}
-    return {name: torch.view_as_complex(tensor) if types[name].startswith("complex") else tensor
-            for name, tensor in tensors.items()}
-
-
 def walked_differences(case, bundle, trained):
-    graph = without_dropout(in_double(case.graph))
+    graph = graph_without_dropout(in_double(case.graph))
     stored = {name: widened(tensor) for name, tensor in case._tensors.items()}
-    found = {}
-    for place, trial in enumerate(bundle.trials):
-        state = walker.state_of(graph, {**stored, **tensors_in(trained.first(place), graph)})
-        steps = iter(range(STEPS))
-
-        def loss_of(inputs, _, state=state, seed=trial.seed, steps=steps):
-            with Drawing(graph, seed, next(steps)):
-                return squares(walker.run(graph, state, inputs))
-
-        trained_tensors = [state[each["name"]] for each in graph["parameters"]
-                           if each["trainable"] and each["tied_to"] is None]
-        plain_loop(bundle, trial, trained, loss_of, trained_tensors, STEPS, DRAWN_PER_EPOCH)
-        for name, tensor in tensors_in(trained.last(place), graph).items():
-            found[place, name] = difference(tensor, state[name])
-    return found
+    return {
+        (place, name): difference for place in range(len(bundle.trials))
+        for name, difference in walked(graph, bundle, place, trained, stored).items()
+    }
 
 
 @pytest.mark.parametrize("place", range(len(TAKEN)), ids=lambda place: TAKEN[place].name)

@@ -2,13 +2,17 @@
 plain loop of PyTorch."""
 
 import contextlib
+import copy
 import dataclasses
+import itertools
 import json
 import math
 import subprocess
 from unittest import mock
 
 import torch
+import walker
+from draws import Drawing
 from driver import DRIVER
 from rates import Schedule, torch_rates
 from sluice._safetensors import TensorFile
@@ -30,6 +34,13 @@ _OF_SCHEDULE = {
     "constant": [], "step": ["gamma", "every"], "multi_step": ["gamma"],
     "exponential": ["gamma"], "cosine": ["over", "last"],
     "one_cycle": ["over", "last", "rise", "div"],
+}
+
+# What drops by a rate. Other operators that draw cannot be told not to.
+RATES = {
+    "dropout": "p", "alpha_dropout": "p", "feature_dropout": "p", "feature_alpha_dropout": "p",
+    "lstm": "dropout", "gru": "dropout", "rnn_tanh": "dropout", "rnn_relu": "dropout",
+    "scaled_dot_product_attention": "dropout_p",
 }
 
 
@@ -148,23 +159,49 @@ def without_dropout(module):
         yield
 
 
-def optimizer_of(bundle, trial, parameters):
-    rate = {"lr": trial.lr, "weight_decay": trial.weight_decay, "foreach": False}
+def operator_of(node):
+    return node["op"].split(".")[1].strip("_")
+
+
+def graph_without_dropout(graph):
+    graph = copy.deepcopy(graph)
+    for node in graph["nodes"]:
+        for argument in node["arguments"]:
+            if RATES.get(operator_of(node)) == argument["name"]:
+                argument["value"] = {"float": 0.0}
+    return graph
+
+
+@dataclasses.dataclass
+class Factors:
+    """What multiplies a trial's settings for one tensor."""
+
+    lr: float = 1
+    decay: float = 1
+    eps: float = 1
+
+
+def optimizer_of(bundle, trial, parameters, factors):
+    groups = [{"params": [tensor], "lr": trial.lr, "weight_decay": trial.weight_decay * each.decay}
+              for tensor, each in zip(parameters, factors, strict=True)]
     if bundle.form in ("sgd", "nesterov"):
-        return torch.optim.SGD(parameters, momentum=trial.momentum, dampening=trial.dampening,
-                               nesterov=bundle.form == "nesterov", **rate)
+        return torch.optim.SGD(groups, momentum=trial.momentum, dampening=trial.dampening,
+                               nesterov=bundle.form == "nesterov", foreach=False)
+    for group, each in zip(groups, factors, strict=True):
+        group["eps"] = trial.eps * each.eps
     kind = torch.optim.Adam if bundle.form == "adam" else torch.optim.AdamW
-    return kind(parameters, betas=(trial.beta1, trial.beta2), eps=trial.eps, **rate)
+    return kind(groups, betas=(trial.beta1, trial.beta2), foreach=False)
 
 
-def plain_loop(bundle, trial, trained, loss_of, parameters, steps, steps_per_unit):
-    """Trains these parameters. `loss_of` takes the inputs and the target of a step. Returns the
-    losses."""
-    optimizer = optimizer_of(bundle, trial, parameters)
+def plain_loop(bundle, trial, trained, loss_of, parameters, per_epoch, factors=None):
+    """Trains these parameters on the batches of a bundle. `loss_of` takes the inputs and the target
+    of a step. Returns the losses."""
+    factors = factors or [Factors()] * len(parameters)
+    optimizer = optimizer_of(bundle, trial, parameters, factors)
     losses = []
-    for step, rate in enumerate(torch_rates(trial, steps, steps_per_unit)):
-        for group in optimizer.param_groups:
-            group["lr"] = rate
+    for step, rate in enumerate(torch_rates(trial, len(trained.losses), per_epoch)):
+        for group, each in zip(optimizer.param_groups, factors, strict=True):
+            group["lr"] = rate * each.lr
         inputs, target = trained.batch(step)
         optimizer.zero_grad()
         loss = loss_of([each.clone() for each in inputs], target)
@@ -194,6 +231,35 @@ def difference(ours, theirs):
     size = max(theirs.norm().item(), math.sqrt(theirs.numel()) / 10)
     found = (ours - theirs).norm().item() / size
     return math.inf if math.isnan(found) else found
+
+
+def tensors_in(folder, graph):
+    """The tensors of a checkpoint by name."""
+    types = {each["name"]: each["dtype"] for each in graph["parameters"]}
+    with TensorFile(folder / "model.safetensors") as file:
+        tensors = {name: file.read(name) for name in file.tensors}
+    return {name: torch.view_as_complex(tensor) if types[name].startswith("complex") else tensor
+            for name, tensor in tensors.items()}
+
+
+def walked(graph, bundle, place, trained, stored, factors=None):
+    """Trains a graph by walker.py, with the draws of a trial, from the trial's first checkpoint.
+    Returns the differences from its last one. `stored` has tensors that checkpoints lack, and
+    `factors` those of parameters by their names."""
+    trial = bundle.trials[place]
+    state = walker.state_of(graph, {**stored, **tensors_in(trained.first(place), graph)})
+    steps = itertools.count()
+
+    def loss_of(inputs, _):
+        with Drawing(graph, trial.seed, next(steps)):
+            return squares(walker.run(graph, state, inputs))
+
+    names = [each["name"] for each in graph["parameters"]
+             if each["trainable"] and each["tied_to"] is None]
+    plain_loop(bundle, trial, trained, loss_of, [state[name] for name in names], DRAWN_PER_EPOCH,
+               factors and [factors[name] for name in names])
+    last = tensors_in(trained.last(place), graph)
+    return differences(last, {name: state[name] for name in last})
 
 
 def differences(ours, theirs):
