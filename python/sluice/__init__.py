@@ -11,6 +11,7 @@ from sluice._trial import Stopped, Trial
 __version__ = "0.1.0"
 __all__ = [
     "ExportError",
+    "LoadError",
     "Stopped",
     "Trial",
     "best_checkpoint",
@@ -19,6 +20,7 @@ __all__ = [
     "checkpoint_dir",
     "export",
     "latest_checkpoint",
+    "load",
     "params",
     "report",
     "saved",
@@ -137,3 +139,18 @@ def export(model, example_inputs, path, *, keep_inputs=False, dynamic_batch=True
     return export(
         model, example_inputs, path, keep_inputs=keep_inputs, dynamic_batch=dynamic_batch
     )
+
+
+class LoadError(RuntimeError):
+    """A checkpoint cannot be loaded into the module, for the reason that the message gives."""
+
+
+def load(module, folder):
+    """Loads what a trial of sluice-trainer has learnt into a PyTorch module. Returns the module.
+
+    folder is the trial's checkpoint folder, or a checkpoint in it. If the checkpoint is damaged or
+    of another network, raises LoadError and leaves the module as it was. See docs/python.md.
+    """
+    from sluice._load import load
+
+    return load(module, folder)

@@ -28,6 +28,7 @@ except ImportError as error:
 
 from torch.export.graph_signature import InputKind
 
+from sluice._modules import own_module
 from sluice._safetensors import can_write, write_tensors
 
 _LARGEST_BATCH = 65536
@@ -88,12 +89,7 @@ def _checked_path(path) -> Path:
 
 
 def _checked_model(model):
-    """The user's own module, without the wrappers of torch.compile and of data parallelism."""
-    parallel = (torch.nn.DataParallel, torch.nn.parallel.DistributedDataParallel)
-    while isinstance(model, parallel) or hasattr(model, "_orig_mod"):
-        model = model.module if isinstance(model, parallel) else model._orig_mod
-    if not isinstance(model, torch.nn.Module) or isinstance(model, torch.jit.ScriptModule):
-        raise TypeError(f"model: expected a torch.nn.Module, found {type(model).__name__}")
+    model = own_module("model", model)
     for name, parameter in model.named_parameters():
         if parameter.is_meta:
             raise ValueError(f"model: expected parameters with values, found {name} on 'meta'")

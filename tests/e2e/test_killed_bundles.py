@@ -4,15 +4,12 @@ Each seed is one study. The seed draws when something is killed, and what.
 """
 
 import collections
-import contextlib
 import json
 import random
-import signal
-import subprocess
-import time
 
 import pytest
-from house import IS_SOAK, ROOT, House, kill_if_alive, pid_if_alive, python_program, wait_until
+from house import IS_SOAK, ROOT, House, python_program
+from killed_study import KilledStudy
 
 SEEDS = range(20 if IS_SOAK else 1)
 KILLS = 6  # of each study
@@ -91,7 +88,6 @@ seed: {seed}
 """
 
 POLICIES = ["hydro", "confluence"]  # those that fuse trials
-VICTIMS = ["controller", "program", "launcher", "controller program", "controller launcher"]
 
 
 def loss_of(x, epoch):
@@ -102,11 +98,12 @@ def loss_of(x, epoch):
     return value
 
 
-class Bundles:
-    """A study of bundles in a house, and what can be killed of it."""
+class Bundles(KilledStudy):
+    """A study of bundles in a house."""
 
     def __init__(self, house, stopper, seed):
-        self.house = house
+        paths = {"LOG": str(house.folder / "log"), "PYTHONPATH": str(ROOT / "python")}
+        super().__init__(house, "killed", paths)
         self.trials = TRIALS[stopper]
         program = python_program(house.write("trial.py", SCRIPT))
         study = STUDY.format(
@@ -118,53 +115,6 @@ class Bundles:
             seed=seed,
         )
         house.write("study.yaml", study)
-        self.controller = None
-        self.killed = 0  # instants at which something was killed
-        self.bundles_killed = 0
-
-    def start(self):
-        has_begun = self.house.query("SELECT 1 FROM studies")
-        words = ["resume", "killed", "-q"] if has_begun else ["tune", "study.yaml", "-q"]
-        paths = {"LOG": str(self.house.folder / "log"), "PYTHONPATH": str(ROOT / "python")}
-        self.controller = self.house.start(*words, **paths)
-
-    def is_over(self):
-        """Whether the controller has ended, and not because it was killed."""
-        if self.controller.poll() in (None, -signal.SIGKILL):
-            return False
-        _, said = self.controller.communicate()
-        is_finished = self.controller.returncode == 0 or "is finished (all trials done)" in said
-        assert is_finished, said
-        return True
-
-    def records(self, name):
-        return sorted(self.house.files.glob(f"studies/killed/trials/*/launch-*/{name}"))
-
-    def kill(self, victims, chance):
-        """At once, as far as one process can kill several others: one bundle, or sometimes all."""
-        places = {"program": "program", "launcher": "claim"}
-        order = victims.split()
-        alive = [path.parent for path in self.records("program") if pid_if_alive(path)]
-        chance.shuffle(alive)
-        chosen = alive if chance.random() < 0.3 else alive[:1]
-        chance.shuffle(order)
-        hit = False
-        for victim in order:
-            if victim == "controller":
-                hit |= self.controller.poll() is None
-                self.controller.kill()
-            else:
-                count = sum(kill_if_alive(bundle / places[victim]) for bundle in chosen)
-                self.bundles_killed += count
-                hit |= count > 0
-        if "controller" in order:
-            self.controller.communicate()
-        self.killed += hit
-
-    def wait(self, seconds):
-        """Returns early if the controller ends."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self.controller.wait(timeout=seconds)
 
     def notes(self):
         """(word, pid, trial, launch, epoch) of what the scripts wrote down, in its order."""
@@ -195,13 +145,7 @@ def disturb(bundles, chance):
         bundles.wait(chance.choice([0.05, 0.3, 0.8]) * chance.random())
         if bundles.is_over():
             break
-        bundles.kill(chance.choice(VICTIMS), chance)
-        if bundles.controller.poll() == -signal.SIGKILL:
-            # The bundles go on without a controller for a while, and may die meanwhile.
-            time.sleep(chance.choice([0, 0.01, 0.1, 0.3]) * chance.random())
-            if chance.random() < 0.3:
-                bundles.kill(chance.choice(["program", "launcher"]), chance)
-            bundles.start()
+        bundles.kill_and_go_on(chance)
     bundles.wait(60)
     assert bundles.is_over(), "the study did not end within 60 s"
 
@@ -273,12 +217,7 @@ def check_all(bundles):
     curves = check_reports(bundles)
     check_work(bundles)
     check_failures(bundles)
-    for name in ("program", "claim"):
-        for record in bundles.records(name):
-            wait_until(lambda path=record: not pid_if_alive(path), 5, f"the end of {record}")
-    doctor = bundles.house.json("doctor", "--replay", "killed")["checks"]
-    replay = next(check for check in doctor if check["check"] == "replay")
-    assert "replays to the same state" in replay["found"], replay
+    bundles.check_end()
     return curves
 
 

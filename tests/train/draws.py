@@ -40,9 +40,9 @@ def bits(seed, step, node, sizes):
 class Drawing:
     """Calls of walker.py in which what draws takes the numbers of a trial."""
 
-    def __init__(self, graph, seed):
+    def __init__(self, graph, seed, step=0):
         self.places = {node["name"]: place for place, node in enumerate(graph["nodes"])}
-        self.seed = seed
+        self.seed, self.step = seed, step
         self.inner = walker._call
 
     def __enter__(self):
@@ -52,8 +52,11 @@ class Drawing:
     def __exit__(self, *_):
         walker._call = self.inner
 
+    def bits(self, node, sizes):
+        return bits(self.seed, self.step, self.places[node["name"]], tuple(sizes))
+
     def mask(self, node, sizes, probability):
-        numbers = bits(self.seed, 0, self.places[node["name"]], tuple(sizes))
+        numbers = self.bits(node, sizes)
         return (numbers < probability * 2**32).to(torch.get_default_dtype())
 
     def call(self, node, values):
@@ -93,10 +96,10 @@ class Drawing:
         return x * kept * a + (kept - 1) * alpha * a + alpha * a * p
 
     def draw_rand(self, node, values, given):
-        return (bits(self.seed, 0, self.places[node["name"]], tuple(given["size"])) >> 8) * 2.0**-24
+        return (self.bits(node, given["size"]) >> 8) * 2.0**-24
 
     def draw_randn_like(self, node, values, given):
-        pairs = bits(self.seed, 0, self.places[node["name"]], (*given["self"].shape, 2))
+        pairs = self.bits(node, (*given["self"].shape, 2))
         uniform = (pairs + 0.5) * 2.0**-32
         return (uniform[..., 0].log() * -2).sqrt() * (uniform[..., 1] * (2 * math.pi)).cos()
 
