@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "model/network.h"
-#include "train/check/examples.h"
+#include "train/examples.h"
 #include "train/check/fused.h"
 
 namespace sluice::train {
