@@ -175,8 +175,9 @@ bool IsReadTwice(const model::Graph& graph) {
 
 const CoordinateCheck::Line& CoordinateCheck::Worst() const {
   SLUICE_CHECK(!lines.empty(), "something was checked");
-  return *std::ranges::max_element(lines, {},
-                                   [](const Line& line) { return std::abs(line.exponent); });
+  return *std::ranges::max_element(lines, {}, [](const Line& line) {
+    return std::isnan(line.exponent) ? INFINITY : std::abs(line.exponent);
+  });
 }
 
 bool CoordinateCheck::alike() const {
@@ -185,7 +186,8 @@ bool CoordinateCheck::alike() const {
 }
 
 Result<CoordinateCheck> CheckCoordinates(const recipe::TrialRecipe& recipe) {
-  CoordinateCheck check{.bound = kBound};
+  CoordinateCheck check;
+  check.bound = kBound;
   std::vector<SizesByName> found;
   std::vector<std::string> names;
   std::int64_t elements = 0;
@@ -220,7 +222,8 @@ Result<CoordinateCheck> CheckCoordinates(const recipe::TrialRecipe& recipe) {
   std::vector<double> scales;
   for (const double scale : check.scales) scales.push_back(std::log(scale));
   for (const std::string& name : names) {
-    CoordinateCheck::Line line{.name = name};
+    CoordinateCheck::Line line;
+    line.name = name;
     std::vector<double> logarithms;
     for (const SizesByName& sizes : found) {
       const auto at = sizes.find(name);
