@@ -51,7 +51,11 @@ Status Trainer::Run() {
     client::News news = client_.Wait(client::Clock::now() + patience);
     const bool finished = news.finished;
     HandleNews(std::move(news));
-    if (finished && running_.empty()) return {};
+    if (finished) {
+      while (!running_.empty())
+        Leave({.at = running_.begin()->first, .why = MustLeave::Why::kAlone});
+      return {};
+    }
     for (auto group = groups_.begin(); group != groups_.end();) {
       if (group->second->size() == 0) {
         group = groups_.erase(group);

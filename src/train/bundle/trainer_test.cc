@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <map>
+#include <stdexcept>
 #include <thread>
 
 #include "client/test_controller.h"
@@ -42,7 +43,7 @@ data::DataSpec SmallData(const std::string& folder) {
 
 recipe::Recipe SmallRecipe(const std::string& folder) {
   recipe::Recipe recipe;
-  recipe.settings = {{"model.network", "zoo:mlp,in=4,hidden=8,out=2"},
+  recipe.settings = {{"model.network", "zoo:mlp,in=4,hidden=8,classes=2"},
                      {"model.loss", "cross_entropy"},
                      {"train.optimizer", "adam"},
                      {"train.lr", "{lr}"},
@@ -87,6 +88,7 @@ class TrainerTest : public testing::Test {
                         said_ += text + "\n";
                       }});
       status_ = trainer.Run();
+      client_->Close();
     });
   }
   void TearDown() override { Finish(); }
@@ -94,9 +96,9 @@ class TrainerTest : public testing::Test {
   void Finish() {
     if (!thread_.joinable()) return;
     world_.controller().Send(wire::Exit{});
+    while (Hear()) continue;
     thread_.join();
     EXPECT_TRUE(status_) << status_.error().message;
-    client_->Close();
     client_.reset();
   }
   std::string Said() {
@@ -104,15 +106,25 @@ class TrainerTest : public testing::Test {
     return said_;
   }
 
+  // The next message, acknowledged. Nothing: the client has closed.
+  std::optional<wire::FromWorker> Hear() {
+    auto heard = world_.controller().Hear();
+    if (!heard) return std::nullopt;
+    if (const wire::Numbered number = wire::NumberOf(*heard); number.seq > 0)
+      world_.controller().Acknowledge(number.at, number.seq);
+    return heard;
+  }
   // The next message of this kind. Reports, speeds and notes of checkpoints in between are kept.
   template <typename Message>
   Message Await() {
-    while (auto heard = world_.controller().Hear()) {
+    while (auto heard = Hear()) {
       if (auto* report = std::get_if<wire::Report>(&*heard)) Keep(*report);
       if (auto* found = std::get_if<Message>(&*heard)) return *found;
+      // No test can go on without the trial.
+      if (auto* failed = std::get_if<wire::Failed>(&*heard))
+        throw std::runtime_error("a trial failed: " + failed->reason);
     }
-    ADD_FAILURE() << "the connection ended";
-    return {};
+    throw std::runtime_error("the connection ended");
   }
   void Keep(const wire::Report& report) {
     reports_[report.at.trial][report.work] = {report.values.begin(), report.values.end()};
@@ -164,7 +176,7 @@ TEST_F(TrainerTest, ATrialThatWasPausedGoesOnAsIfNothingHadHappened) {
   const auto undisturbed = std::exchange(reports_, {})[TrialId(7)];
 
   std::filesystem::remove_all(first.checkpoint_dir);
-  std::filesystem::create_directories(first.checkpoint_dir);
+  first = Assign(TestLaunch(7, 2), first.params);
   first.target = 2;
   Begin(first);
   while (reports_[TrialId(7)].size() < 2) Await<wire::Report>();
@@ -172,7 +184,7 @@ TEST_F(TrainerTest, ATrialThatWasPausedGoesOnAsIfNothingHadHappened) {
   EXPECT_EQ(Await<wire::Saved>().work, 2);
   Await<wire::Paused>();
   Finish();
-  wire::Assign second = Assign(TestLaunch(7, 2), first.params);
+  wire::Assign second = Assign(TestLaunch(7, 3), first.params);
   second.target = 4;
   second.work = 2;
   Begin(second);
@@ -195,13 +207,16 @@ TEST_F(TrainerTest, TheTrainingLossIsOfTheSameStepsAfterAPause) {
   Finish();
   auto undisturbed = std::exchange(reports_, {})[TrialId(7)];
 
+  std::filesystem::remove_all(first.checkpoint_dir);
+  first = Assign(TestLaunch(7, 2), first.params);
+  first.unit = "step";
   first.target = 13;
   Begin(first, recipe);
   while (!reports_[TrialId(7)].contains(13)) Await<wire::Report>();
   world_.controller().Send(wire::Pause{.at = first.at});
   Await<wire::Paused>();
   Finish();
-  wire::Assign second = Assign(TestLaunch(7, 2), first.params);
+  wire::Assign second = Assign(TestLaunch(7, 3), first.params);
   second.unit = "step";
   second.target = 30;
   second.work = 13;
@@ -236,6 +251,16 @@ TEST_F(TrainerTest, TrialsOfDifferentShapesTrainInTurns) {
   EXPECT_NE(reports_[TrialId(7)].at(1), reports_[TrialId(8)].at(1));
 }
 
+TEST_F(TrainerTest, AProcessThatIsDismissedSavesWhatItCarries) {
+  wire::Assign first = Assign(TestLaunch(7), R"({"lr": 0.1, "batch": 8})");
+  first.target = 1;
+  Begin(first);
+  Await<wire::Report>();
+  world_.controller().Send(wire::Exit{});
+  EXPECT_EQ(Await<wire::Saved>().work, 1);
+  Await<wire::Paused>();
+}
+
 TEST_F(TrainerTest, WhatATrialCannotBeTrainedWithFailsThatTrialAlone) {
   wire::Assign first = Assign(TestLaunch(7), R"({"lr": "fast", "batch": 8})");
   wire::Assign second = Assign(TestLaunch(8), R"({"lr": 0.1, "batch": 8})");
@@ -256,7 +281,7 @@ TEST_F(TrainerTest, ACheckpointOfAnotherNetworkFailsTheTrial) {
   Await<wire::Paused>();
   Finish();
   recipe::Recipe other = SmallRecipe(folder_);
-  other.settings["model.network"] = "zoo:mlp,in=4,hidden=16,out=2";
+  other.settings["model.network"] = "zoo:mlp,in=4,hidden=16,classes=2";
   wire::Assign second = Assign(TestLaunch(7, 2), first.params);
   second.work = 1;
   Begin(second, other);
@@ -265,7 +290,7 @@ TEST_F(TrainerTest, ACheckpointOfAnotherNetworkFailsTheTrial) {
 
 TEST_F(TrainerTest, ANetworkThatDoesNotTakeTheDataFailsTheTrial) {
   recipe::Recipe recipe = SmallRecipe(folder_);
-  recipe.settings["model.network"] = "zoo:mlp,in=5,hidden=8,out=2";
+  recipe.settings["model.network"] = "zoo:mlp,in=5,hidden=8,classes=2";
   Begin(Assign(TestLaunch(7), R"({"lr": 0.1, "batch": 8})"), recipe);
   EXPECT_THAT(Await<wire::Failed>().reason, HasSubstr("expected "));
 }
