@@ -26,7 +26,7 @@ constexpr std::string_view kHelp = R"(sluice-trainer: trains networks for `sluic
   sluice-trainer train --recipe JSON|FILE [--capacity N]
       Trains the trials of a study. `sluice tune` starts it for a study with the key 'train'.
 
-  sluice-trainer check NETWORK [--json] [--svg FILE]
+  sluice-trainer check NETWORK [--svg FILE]
       Says whether a network that was exported (net.pt2), or one of the zoo (zoo:NAME), is trained
       here as PyTorch trains it. `sluice-trainer check --help` says more.
 

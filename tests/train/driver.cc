@@ -32,7 +32,7 @@
 #include "model/network.h"
 #include "model/read/archive.h"
 #include "model/zoo/zoo.h"
-#include "train/check/examples.h"
+#include "train/examples.h"
 #include "train/program.h"
 
 namespace {

@@ -52,6 +52,15 @@ bool Group::AnyTrains() const {
   return std::ranges::any_of(members_, [](const auto& each) { return !each.second.waiting; });
 }
 
+std::size_t Group::TrialsThatTrain() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(members_, [](const auto& each) { return !each.second.waiting; }));
+}
+
+bool Group::IsMeasuring() const {
+  return options_.seconds && choice_.IsMeasuring(TrialsThatTrain());
+}
+
 TrialState Group::StateOf(MemberId member) const {
   if (const auto place = PlaceOf(member)) return stacks_[place->stack].StateOf(place->at);
   return *members_.at(member).parked;
@@ -100,8 +109,7 @@ void Group::Arrange(std::size_t width) {
 }
 
 Result<std::vector<Group::Trained>> Group::Step() {
-  const auto trials = static_cast<std::size_t>(
-      std::ranges::count_if(members_, [](const auto& each) { return !each.second.waiting; }));
+  const std::size_t trials = TrialsThatTrain();
   std::vector<Trained> trained;
   if (trials == 0) return trained;
   const std::size_t wanted = options_.seconds ? choice_.WidthFor(trials) : trials;

@@ -56,11 +56,16 @@ class Group {
   // result. Fails with unavailable if it does not suffice for one trial alone.
   Result<std::vector<Trained>> Step();
 
-  // Whether there are examples to evaluate on that are not trained on.
-  bool has_evaluation() const { return batches_->evaluation_examples() > 0; }
+  // Whether there are examples to evaluate on that are not trained on, and it is known how.
+  bool has_evaluation() const {
+    return batches_->evaluation_examples() > 0 &&
+           network_->evaluates_by() != model::EvaluationPlan::By::kNothing;
+  }
   // Evaluates these trials, in this order.
   Result<std::vector<Measured>> Evaluate(const std::vector<MemberId>& members) const;
 
+  // Whether widths of stacks are still being tried.
+  bool IsMeasuring() const;
   // How many trials are stacked in one program now.
   std::size_t width() const { return width_; }
   // No stack gets more trials than this from now on.
@@ -80,6 +85,7 @@ class Group {
   // Puts all trials that train into stacks of this width, the earliest first.
   void Arrange(std::size_t width);
   std::optional<Place> PlaceOf(MemberId member) const;
+  std::size_t TrialsThatTrain() const;
 
   std::shared_ptr<const PreparedNetwork> network_;
   Options options_;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "model/evaluate/evaluation.h"
+#include "model/network.h"
+#include "train/examples.h"
 
 namespace sluice::train {
 namespace {
@@ -20,6 +22,15 @@ bool FixesBatch(const model::Graph& graph) {
   return input.sizes.empty() || input.sizes.front().symbol.empty();
 }
 
+// Networks of the zoo are as Sluice makes them: there is nothing to compare them with.
+Result<model::EvaluationPlan> EvaluationOf(const recipe::TrialRecipe& shape) {
+  model::Comparison equal{.verdict = model::Comparison::Verdict::kEqual};
+  if (model::IsOfZoo(shape.network))
+    return model::PlanEvaluation(equal, {}, shape.evaluate_as_trained);
+  SLUICE_ASSIGN(const ExamplesCheck check, CheckExamples(shape.network));
+  return model::PlanEvaluation(check.evaluation, check.notes, shape.evaluate_as_trained);
+}
+
 }  // namespace
 
 PreparedNetwork::PreparedNetwork(TrainedNetwork network, Program together, Program apart,
@@ -32,11 +43,12 @@ PreparedNetwork::PreparedNetwork(TrainedNetwork network, Program together, Progr
 Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Open(
     const recipe::TrialRecipe& shape) {
   SLUICE_ASSIGN(TrainedNetwork network, OpenTrainedNetwork(shape));
-  return Prepare(std::move(network), shape);
+  SLUICE_ASSIGN(const model::EvaluationPlan evaluation, EvaluationOf(shape));
+  return Prepare(std::move(network), shape, evaluation);
 }
 
 Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
-    TrainedNetwork network, const recipe::TrialRecipe& shape) {
+    TrainedNetwork network, const recipe::TrialRecipe& shape, const model::EvaluationPlan& plan) {
   SLUICE_ASSIGN(const LossKind loss, LossKindOf(shape.loss));
   const at::ScalarType real = RealOf(shape.precision);
   const model::Graph& graph = network.graph;
@@ -54,11 +66,11 @@ Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
   std::vector<bool> stacked(graph.parameters.size());
   for (std::size_t i = 0; i < stacked.size(); ++i) stacked[i] = together->stacked(i);
   model::Graph evaluated = graph;
-  if (!shape.evaluate_as_trained) {
+  if (!plan.why.empty()) notes.push_back(fmt::format("{}: {}", shape.network, plan.why));
+  if (plan.by == model::EvaluationPlan::By::kEvaluationGraph) {
     auto evaluation = model::MakeEvaluation(graph);
     if (!evaluation) return named(evaluation.error());
     evaluated = std::move(evaluation->graph);
-    notes = std::move(evaluation->notes);
   }
   auto evaluation = Program::Prepare(evaluated, {.real = real, .stacked_parameters = stacked});
   if (!evaluation) return named(evaluation.error());
@@ -67,7 +79,7 @@ Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
       std::move(network), std::move(*together), std::move(*apart), std::move(*evaluation)));
   made->real_ = real;
   made->loss_ = loss;
-  made->evaluates_as_trained_ = shape.evaluate_as_trained;
+  made->evaluates_by_ = plan.by;
   made->moments_ = MomentsOf(shape.optimizer.kind);
   made->notes_ = std::move(notes);
   for (const Fallback& each : made->together_.fallbacks())

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/evaluate/comparison.h"
 #include "recipe/trial_recipe.h"
 #include "train/measure/losses.h"
 #include "train/program.h"
@@ -20,9 +21,10 @@ class PreparedNetwork {
   // Reads or builds the network that the recipe names, makes it narrower as the recipe says, and
   // prepares it. Fails with invalid_argument if one of these cannot be done.
   static Result<std::shared_ptr<const PreparedNetwork>> Open(const recipe::TrialRecipe& shape);
-  // The same for a network that was opened.
-  static Result<std::shared_ptr<const PreparedNetwork>> Prepare(TrainedNetwork network,
-                                                                const recipe::TrialRecipe& shape);
+  // The same for a network that was opened, and that is evaluated so.
+  static Result<std::shared_ptr<const PreparedNetwork>> Prepare(
+      TrainedNetwork network, const recipe::TrialRecipe& shape,
+      const model::EvaluationPlan& evaluation = {});
 
   const TrainedNetwork& network() const { return network_; }
   const model::Graph& graph() const { return network_.graph; }
@@ -34,10 +36,11 @@ class PreparedNetwork {
   const Program& apart() const { return apart_; }
   // For evaluation, where the batch is shared. The training graph itself if the recipe says so.
   const Program& evaluation() const { return evaluation_; }
-  bool evaluates_as_trained() const { return evaluates_as_trained_; }
+  model::EvaluationPlan::By evaluates_by() const { return evaluates_by_; }
   // Nodes that drop elements, with the paths of their modules.
   const std::vector<DropoutNode>& dropout_nodes() const { return dropout_nodes_; }
-  // What evaluation leaves as it is in training, and which operators run trial by trial, in words.
+  // What the user should know: how the network is evaluated if that is not certain, and which
+  // operators run trial by trial.
   const std::vector<std::string>& notes() const { return notes_; }
 
   // Parameters that are trained: their places, tied ones once. And what multiplies their settings.
@@ -63,7 +66,7 @@ class PreparedNetwork {
   Program together_;
   Program apart_;
   Program evaluation_;
-  bool evaluates_as_trained_ = false;
+  model::EvaluationPlan::By evaluates_by_ = model::EvaluationPlan::By::kEvaluationGraph;
   at::ScalarType real_ = at::kFloat;
   LossKind loss_ = LossKind::kReturned;
   int moments_ = 0;

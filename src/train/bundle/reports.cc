@@ -73,8 +73,7 @@ void Trainer::ReportOne(LaunchRef at, const Measured& measured) {
   values.emplace_back(kTrainLoss, train_loss);
   const bool is_best = NoteBest(running, values);
   running.reported = work;
-  running.loss_sum = 0;
-  running.losses = 0;
+  EndWindow(running, group.StepOf(running.member));
   if (const Status told = client_.Report({at, work, std::move(values)}); !told)
     options_.say(told.error().message);
   const bool at_target = running.target && work >= *running.target;
@@ -82,6 +81,24 @@ void Trainer::ReportOne(LaunchRef at, const Measured& measured) {
     Save(running);
   running.waits_for_verdict = at_target && client_.AwaitsVerdict(at);
   group.SetWaiting(running.member, running.waits_for_verdict);
+}
+
+void Trainer::EndWindow(Running& running, std::int64_t steps) const {
+  const std::int64_t unit = groups_.at(running.shape)->steps_per_unit();
+  if (steps % (unit * reports_every_) != 0) return;
+  running.loss_sum = 0;
+  running.losses = 0;
+}
+
+void Trainer::TellSpeed(Group& group, LaunchRef at) {
+  Speed& speed = speeds_[running_.at(at).shape];
+  const std::size_t trials = speed.trials();
+  const auto steps_per_second = speed.Due();
+  if (!steps_per_second) return;
+  const Status told = client_.Profile(
+      at, {.trials = static_cast<int>(trials),
+           .work_per_second = *steps_per_second / static_cast<double>(group.steps_per_unit())});
+  if (!told) options_.say(told.error().message);
 }
 
 bool Trainer::NoteBest(Running& running, const wire::Values& values) {

@@ -1,6 +1,5 @@
 #include "train/bundle/stack.h"
 
-#include <c10/core/DefaultDtype.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "train/default_type.h"
 #include "train/failure.h"
 #include "train/measure/losses.h"
 #include "train/measure/metrics.h"
@@ -41,11 +41,6 @@ at::Tensor Joined(const at::Tensor& before, std::span<TrialState> states,
     parts.push_back(own.unsqueeze(0));
   }
   return at::cat(parts);
-}
-
-// Networks make tensors of the default type, which is the process's.
-void SetDefaultType(at::ScalarType real) {
-  c10::set_default_dtype(c10::scalarTypeToTypeMeta(real));
 }
 
 }  // namespace
@@ -133,7 +128,7 @@ void Stack::NoteDropout() {
 }
 
 Result<std::vector<double>> Stack::Step(Batches& batches) {
-  SetDefaultType(network_->real());
+  const DefaultType default_type(network_->real());
   SLUICE_ASSIGN(const Batch batch, batches.ForTraining(steps_));
   std::vector<CounterDraws::Trial> keys;
   for (std::size_t i = 0; i < members_.size(); ++i)
@@ -197,7 +192,7 @@ Result<std::vector<at::Tensor>> Stack::GradientsOf(const at::Tensor& losses) con
 Result<std::vector<Measured>> Stack::Evaluate(std::span<const std::size_t> places,
                                               const Batches& batches) const {
   const at::NoGradGuard no_gradients;
-  SetDefaultType(network_->real());
+  const DefaultType default_type(network_->real());
   std::vector<at::Tensor> parameters = parameters_;
   const bool all = places.size() == members_.size();
   for (std::size_t place = 0; place < parameters.size(); ++place)
@@ -209,7 +204,8 @@ Result<std::vector<Measured>> Stack::Evaluate(std::span<const std::size_t> place
   const CounterDraws draws(std::move(keys));
   // The evaluation graph drops nothing.
   std::vector<DropoutRates> dropout;
-  if (network_->evaluates_as_trained()) dropout = RatesOf(places);
+  if (network_->evaluates_by() == model::EvaluationPlan::By::kTrainingGraph)
+    dropout = RatesOf(places);
   const auto trials = static_cast<std::int64_t>(places.size());
   Metrics metrics(network_->loss(), trials);
   const std::int64_t examples = batches.evaluation_examples();

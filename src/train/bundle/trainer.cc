@@ -51,7 +51,11 @@ Status Trainer::Run() {
     client::News news = client_.Wait(client::Clock::now() + patience);
     const bool finished = news.finished;
     HandleNews(std::move(news));
-    if (finished && running_.empty()) return {};
+    if (finished) {
+      while (!running_.empty())
+        Leave({.at = running_.begin()->first, .why = MustLeave::Why::kAlone});
+      return {};
+    }
     for (auto group = groups_.begin(); group != groups_.end();) {
       if (group->second->size() == 0) {
         group = groups_.erase(group);
@@ -132,6 +136,8 @@ Result<Trainer::Running> Trainer::Start(const wire::Assign& assign) {
     SLUICE_ASSIGN(LoadedTrial loaded,
                   LoadTrial(*latest, group->network().network(), group->network().real()));
     state = std::move(loaded.state);
+    running.loss_sum = loaded.notes.loss_sum;
+    running.losses = loaded.notes.losses;
     running.saved_work = state->step / group->steps_per_unit();
   }
   SLUICE_ASSIGN(running.member, group->Join(running.recipe, assign.seed, std::move(state)));
@@ -190,7 +196,9 @@ bool Trainer::Save(Running& running) {
     return SaveTrial(folder, group.network().network(), group.StateOf(running.member),
                      {.optimizer = running.recipe.optimizer.kind,
                       .precision = running.recipe.precision,
-                      .recipe = running.assign.params});
+                      .recipe = running.assign.params,
+                      .loss_sum = running.loss_sum,
+                      .losses = running.losses});
   });
   if (!saved) {
     options_.say(fmt::format("trial {}: the checkpoint could not be saved: {}",
@@ -226,16 +234,30 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
     for (const LaunchRef at : all) Fail(at, trained.error().message);
     return;
   }
-  save_budget_.Trained(Now() - before_s);
+  const double trained_s = Now() - before_s;
+  save_budget_.Trained(trained_s);
   std::vector<LaunchRef> due;
   for (const Group::Trained& each : *trained) {
     const LaunchRef at = launch_of_.at({shape, each.member});
     Running& running = running_.at(at);
     running.loss_sum += each.loss;
     ++running.losses;
-    if (IsDue(running, each.steps) || !std::isfinite(each.loss)) due.push_back(at);
+    if (IsDue(running, each.steps) || !std::isfinite(each.loss)) {
+      due.push_back(at);
+    } else {
+      EndWindow(running, each.steps);
+    }
   }
+  const double evaluated_s = Now();
   if (!due.empty()) ReportDue(group, due);
+  // While widths are measured, some of them are slow.
+  if (group.IsMeasuring()) return;
+  speeds_[shape].Trained(trained->size(), trained_s + Now() - evaluated_s);
+  for (const LaunchRef at : due) {
+    if (!running_.contains(at)) continue;
+    TellSpeed(group, at);
+    break;
+  }
 }
 
 }  // namespace sluice::train

@@ -15,6 +15,7 @@
 #include "recipe/recipe.h"
 #include "train/bundle/group.h"
 #include "train/bundle/save_budget.h"
+#include "train/bundle/speed.h"
 
 namespace sluice::train {
 
@@ -44,7 +45,9 @@ class Trainer {
     std::optional<Work> target;  // nothing: without limit
     Work reported = 0;
     std::optional<double> best;  // report of the objective, where the best report counts
-    double loss_sum = 0;         // of the training batches since the last report
+    // Of the training batches since the last multiple of reports_every_: not since the last report,
+    // since a trial that was interrupted may report at other work.
+    double loss_sum = 0;
     std::int64_t losses = 0;
     bool waits_for_verdict = false;
     double saved_s = 0;  // when the trial was saved last
@@ -67,6 +70,10 @@ class Trainer {
   void HandOneBack(const std::string& shape, const std::string& why);
   // Which of the trials that have just trained are to be reported now.
   bool IsDue(const Running& running, std::int64_t steps) const;
+  // Forgets the losses so far if those of the next report begin after this step.
+  void EndWindow(Running& running, std::int64_t steps) const;
+  // Tells the controller how fast the trial's group trains, if that is due.
+  void TellSpeed(Group& group, client::LaunchRef at);
   void ReportDue(Group& group, const std::vector<client::LaunchRef>& due);
   // The report ends a trial whose loss is no number any more: it cannot get better.
   void ReportDiverged(client::LaunchRef at);
@@ -85,6 +92,7 @@ class Trainer {
   std::map<std::string, std::unique_ptr<Group>> groups_;  // by shape
   std::map<client::LaunchRef, Running> running_;
   std::map<std::pair<std::string, MemberId>, client::LaunchRef> launch_of_;
+  std::map<std::string, Speed> speeds_;  // by shape
   SaveBudget save_budget_;
 };
 

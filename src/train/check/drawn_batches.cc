@@ -1,5 +1,7 @@
 #include "train/check/drawn_batches.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -11,16 +13,74 @@
 namespace sluice::train {
 namespace {
 
-// Normal numbers from pairs of uniform ones (Box and Muller).
 at::Tensor NormalNumbers(at::IntArrayRef sizes, std::uint64_t seed) {
   at::Tensor numbers = at::empty(sizes, at::kDouble);
   Random random(seed);
   double* into = numbers.data_ptr<double>();
-  for (std::int64_t i = 0; i < numbers.numel(); ++i) {
-    const double radius = std::sqrt(-2 * std::log(1 - random.Uniform()));
-    into[i] = radius * std::cos(2 * M_PI * random.Uniform());
-  }
+  for (std::int64_t i = 0; i < numbers.numel(); ++i) into[i] = random.Normal();
   return numbers;
+}
+
+// Adds operators to a graph.
+class Appended {
+ public:
+  explicit Appended(model::Graph& graph) : graph_(graph) {}
+
+  model::ValueId Add(const std::string& op, std::vector<model::Argument> arguments) {
+    const auto value = NextValue();
+    graph_.values.push_back({.name = Name()});
+    graph_.nodes.push_back({.name = graph_.values.back().name,
+                            .op = op,
+                            .label = "check",
+                            .arguments = std::move(arguments),
+                            .outputs = {value},
+                            .returns_list = false,
+                            .region = std::nullopt});
+    return value;
+  }
+  // An input of the same type and sizes as another value.
+  model::ValueId AddInputLike(model::ValueId other) {
+    const auto value = NextValue();
+    model::Value input = graph_.value(other);
+    input.name = Name();
+    graph_.values.push_back(std::move(input));
+    graph_.inputs.push_back(value);
+    return value;
+  }
+  static model::Argument Argument(std::string name, model::ValueId value) {
+    return {.name = std::move(name), .value = value, .keyword = false};
+  }
+
+ private:
+  model::ValueId NextValue() const {
+    return model::ValueId{static_cast<std::uint32_t>(graph_.values.size())};
+  }
+  std::string Name() const { return fmt::format("check_{}", graph_.values.size()); }
+
+  model::Graph& graph_;
+};
+
+// Makes the network return the mean of the squares of its outputs, or of their distances to inputs
+// that are added.
+void ReturnMeanSquare(model::Graph& graph, bool to_inputs) {
+  Appended appended(graph);
+  std::optional<model::ValueId> sum;
+  const std::vector<model::ValueId> outputs = graph.outputs;
+  for (const model::ValueId output : outputs) {
+    const model::Value& value = graph.value(output);
+    if (value.kind != model::Value::Kind::kTensor || !model::IsFloating(value.dtype)) continue;
+    const auto self = [](model::ValueId of) { return Appended::Argument("self", of); };
+    const auto other = [](model::ValueId of) { return Appended::Argument("other", of); };
+    model::ValueId distance = output;
+    if (to_inputs) {
+      const auto target = appended.AddInputLike(output);
+      distance = appended.Add("aten.sub.Tensor", {self(output), other(target)});
+    }
+    const auto square = appended.Add("aten.square.default", {self(distance)});
+    const auto mean = appended.Add("aten.mean.default", {self(square)});
+    sum = sum ? appended.Add("aten.add.Tensor", {self(*sum), other(mean)}) : mean;
+  }
+  if (sum) graph.outputs = {*sum};
 }
 
 }  // namespace
@@ -63,31 +123,8 @@ Result<Batch> DrawnBatches::ForEvaluation(std::int64_t first, std::int64_t count
   return At(std::int64_t{1} << 40 | first, count);
 }
 
-void ReturnSquares(model::Graph& graph) {
-  const auto add = [&](const std::string& op, std::vector<model::Argument> arguments) {
-    const auto value = model::ValueId{static_cast<std::uint32_t>(graph.values.size())};
-    graph.values.push_back({.name = "squares_" + std::to_string(graph.values.size())});
-    graph.nodes.push_back({.name = graph.values.back().name,
-                           .op = op,
-                           .label = "squares",
-                           .arguments = std::move(arguments),
-                           .outputs = {value},
-                           .returns_list = false,
-                           .region = std::nullopt});
-    return value;
-  };
-  const auto argument = [](std::string name, model::ValueId value) {
-    return model::Argument{.name = std::move(name), .value = value, .keyword = false};
-  };
-  std::optional<model::ValueId> sum;
-  for (const model::ValueId output : graph.outputs) {
-    const model::Value& value = graph.value(output);
-    if (value.kind != model::Value::Kind::kTensor || !model::IsFloating(value.dtype)) continue;
-    const auto square = add("aten.square.default", {argument("self", output)});
-    const auto mean = add("aten.mean.default", {argument("self", square)});
-    sum = sum ? add("aten.add.Tensor", {argument("self", *sum), argument("other", mean)}) : mean;
-  }
-  if (sum) graph.outputs = {*sum};
-}
+void ReturnSquares(model::Graph& graph) { ReturnMeanSquare(graph, /*to_inputs=*/false); }
+
+void ReturnDistances(model::Graph& graph) { ReturnMeanSquare(graph, /*to_inputs=*/true); }
 
 }  // namespace sluice::train

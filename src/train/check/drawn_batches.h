@@ -39,4 +39,8 @@ class DrawnBatches : public Batches {
 // can be trained without targets.
 void ReturnSquares(model::Graph& graph);
 
+// Adds a target to the inputs for each real output, and makes the network return the mean of the
+// squares of the differences between outputs and targets.
+void ReturnDistances(model::Graph& graph);
+
 }  // namespace sluice::train

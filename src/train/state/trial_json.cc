@@ -109,6 +109,7 @@ std::string ToJson(const TrialJson& about) {
   json.Add("optimizer", NameOf(kOptimizers, about.notes.optimizer));
   json.Add("precision", NameOf(kPrecisions, about.notes.precision));
   json.AddJson("recipe", about.notes.recipe);
+  json.Add("loss_sum", about.notes.loss_sum).Add("losses", about.notes.losses);
   json.AddJson("own", ListOfNames(about.own));
   json.AddJson("not_in_state_dict", ListOfNames(about.not_in_state_dict));
   json.AddJson("complex", ListOfNames(about.complex));
@@ -138,6 +139,8 @@ Result<TrialJson> ReadTrialJson(std::string_view text) {
   about.notes.optimizer = Named(kOptimizers, members.Text("optimizer"), "optimizer", members);
   about.notes.precision = Named(kPrecisions, members.Text("precision"), "precision", members);
   about.notes.recipe = members.Object("recipe");
+  about.notes.loss_sum = members.Number("loss_sum");
+  about.notes.losses = members.Integer("losses", 0);
   about.own = NamesIn(members, "own");
   about.model_digest = members.Text("model_digest");
   about.optimizer_digest = members.Text("optimizer_digest");

@@ -30,6 +30,9 @@ struct CheckpointNotes {
   recipe::OptimizerKind optimizer = recipe::OptimizerKind::kSgd;
   recipe::Precision precision = recipe::Precision::kFloat32;
   std::string recipe = "{}";  // a JSON object of the caller; it is kept as it is
+  // The losses of the steps that the trial's next report tells the mean of.
+  double loss_sum = 0;
+  std::int64_t losses = 0;
 };
 
 struct LoadedTrial {

@@ -45,7 +45,7 @@ constexpr double kExamplesBound = 1e-4;
 constexpr double kExamplesBoundOfHalf = 3e-2;
 
 // Runs both graphs of an archive in float32 on the CPU, on the inputs in the file ARCHIVE.examples.
-// Without that file everything is unchecked. float32 must be the default type of the process.
+// Without that file everything is unchecked.
 // Fails in the words of the readers of archives and of files of tensors; with invalid_argument if
 // the trainer cannot run the network in training, or if the file's inputs are not those of the
 // network. If it cannot run the evaluation graph, the evaluation differs.

@@ -1,4 +1,4 @@
-#include "train/check/examples.h"
+#include "train/examples.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

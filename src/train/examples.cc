@@ -1,4 +1,4 @@
-#include "train/check/examples.h"
+#include "train/examples.h"
 
 #include <fmt/format.h>
 
@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "model/evaluate/evaluation.h"
 #include "model/read/archive.h"
+#include "train/default_type.h"
 #include "train/draws.h"
 #include "train/program.h"
 #include "train/state/tensor_types.h"
@@ -257,6 +258,7 @@ Result<ExamplesCheck> CheckExamples(const model::Graph& training,
                                     std::span<const at::Tensor> parameters,
                                     const data::TensorFile& examples) {
   const at::NoGradGuard no_gradients;
+  const DefaultType default_type(at::kFloat);
   SLUICE_ASSIGN(std::vector<Value> inputs, ReadInputs(training, examples));
   SLUICE_ASSIGN(model::Evaluation evaluation, model::MakeEvaluation(training));
   const ExamplesRun run(parameters, std::move(inputs));

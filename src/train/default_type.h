@@ -1,0 +1,24 @@
+#pragma once
+
+#include <c10/core/DefaultDtype.h>
+
+#include "train/torch.h"
+
+namespace sluice::train {
+
+// Some operators make tensors of the default type, which is one for the process. While this object
+// lives, it is the type in which a network computes.
+class DefaultType {
+ public:
+  explicit DefaultType(at::ScalarType real) : before_(c10::get_default_dtype()) {
+    c10::set_default_dtype(c10::scalarTypeToTypeMeta(real));
+  }
+  ~DefaultType() { c10::set_default_dtype(before_); }
+  DefaultType(const DefaultType&) = delete;
+  DefaultType& operator=(const DefaultType&) = delete;
+
+ private:
+  caffe2::TypeMeta before_;
+};
+
+}  // namespace sluice::train
