@@ -5,8 +5,8 @@
 
 namespace sluice {
 
-// What a world is made for. Most worlds have no theme. A theme makes situations frequent that are rare
-// in other worlds.
+// What a world is made for. Most worlds have no theme. A theme makes situations frequent that are
+// rare in other worlds.
 enum class Theme {
   kNone,
   kCrowds,     // one process trains many trials at once
