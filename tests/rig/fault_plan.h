@@ -12,6 +12,7 @@ enum class Theme {
   kCrowds,     // one process trains many trials at once
   kCopies,     // many trials are forks, their checkpoints are copied slowly, and few are kept
   kDeadlines,  // the study ends at a deadline again and again, while its programs end by themselves
+  kDisks,      // the controller's disk fails again and again
 };
 Theme DrawTheme(Random random);
 

@@ -101,7 +101,7 @@ std::string DrawStudy(Random drawn, bool bundles, Theme theme) {
   }
   text += fmt::format("timeouts: {{lease: {}s", 2 + drawn.Below(10));
   text += fmt::format(", grace: {}s", 1 + drawn.Below(5));
-  if (drawn.Chance(0.3)) text += ", trial: 90s";
+  if (drawn.Chance(0.3) || crowds) text += fmt::format(", trial: {}s", crowds ? 20 : 90);
   if (drawn.Chance(0.3)) text += ", report: 20s";
   text += "}\n";
   if (theme == Theme::kCopies) {

@@ -74,9 +74,12 @@ FaultWorld::FaultWorld(const Options& options)
   }
   // A separate stream, so that the other draws stay as they were.
   Random programs = random_.Fork("programs");
-  ground.program.polite = random_.Fork("polite").Chance(0.3);
+  ground.program.polite = random_.Fork("polite").Chance(theme_ == Theme::kCrowds ? 0.8 : 0.3);
   ground.program.counts = programs.Chance(0.8) || bundles;
   ground.program.careless = programs.Chance(0.2);
+  // Otherwise a process would rarely count from 1 after another process of its launch.
+  if (ground.program.speaks && !ground.program.counts)
+    ground.faults.exec = std::max(ground.faults.exec, 0.01);
   if (programs.Chance(0.1)) ground.program.every = static_cast<Work>(2 + programs.Below(4));
   if (ground.program.speaks && ground.program.counts && created_.spec.demand.fused_most > 1 &&
       (programs.Chance(0.8) || bundles)) {
