@@ -66,6 +66,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"early-word", "a worker that connects is told of events that are not on disk yet"},
       {"end-again", "a program that ended by itself before its trial's target is run again"},
       {"never-begun", "a trial counts as done if its worker ended before it received the trial"},
+      {"asked-complete", "a program that ends well because it is asked to end counts as done"},
       {"any-speaker", "a process that says that it is a worker may report for it"},
       {"copy-raced", "a trial is started while its checkpoint is being copied"},
       {"early-judgement", "asynchronous PBT judges at every report, not only at its stages"},

@@ -26,7 +26,14 @@ struct LaunchPlaces {
 
 // How a launch ended, according to the machine.
 struct LaunchEnd {
-  enum class Kind { kDone, kPaused, kFailed, kLost, kNotStarted };
+  enum class Kind {
+    kDone,
+    kPaused,
+    kCutShort,  // its program was asked to end, and ended well
+    kFailed,
+    kLost,
+    kNotStarted,
+  };
   Kind kind = Kind::kLost;
   std::string reason;
 };

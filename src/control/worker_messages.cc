@@ -150,7 +150,7 @@ bool Workforce::Attach(Peer& peer, Host& host) {
   if (!host.speaker.speaks || another) {
     host.renumbers = another && hello.version < 2;
     host.speaker = *speaker;
-    site_.Spoke(host.name, *speaker);
+    if (!host.renumbers) site_.Spoke(host.name, *speaker);
     for (auto& [at, member] : host.members) member.is_new = true;
   }
   const auto lease_ms = study().spec.timeouts.lease.count() / 1000;
@@ -182,10 +182,12 @@ void Workforce::Renumber(Host& host, wire::FromWorker& message) {
   if (member != host.members.end() && std::exchange(member->second.is_new, false))
     ReadSpool(host, numbered.at, /*before=*/its);
   const Trial* trial = TrialOf(numbered.at);
-  if (std::exchange(host.renumbers, false) && trial->launch.seq > 0) {
+  if (std::exchange(host.renumbers, false)) {
     const std::uint64_t last = wire::ConversationOf(trial->launch.seq);
-    if (its <= last) host.speaker.base = (last + 1 - its) * wire::kConversation;
-    if (its <= last) site_.Spoke(host.name, host.speaker);
+    if (trial->launch.seq > 0 && its <= last)
+      host.speaker.base = (last + 1 - its) * wire::kConversation;
+    // Not recorded before: the next controller could not know that the offset is still to be found.
+    site_.Spoke(host.name, host.speaker);
   }
   std::visit(
       [&](auto& each) {

@@ -403,6 +403,9 @@ void Workforce::LaunchOver(const Host& gone, wire::LaunchRef at, int carried) {
   switch (end.kind) {
     case LaunchEnd::Kind::kDone: ending = Ending::kDone; break;
     case LaunchEnd::Kind::kPaused: ending = Ending::kPaused; break;
+    case LaunchEnd::Kind::kCutShort:
+      ending = carried > 1 || Planted("asked-complete") ? Ending::kDone : Ending::kPaused;
+      break;
     case LaunchEnd::Kind::kFailed: ending = Ending::kFailed; break;
     case LaunchEnd::Kind::kLost: ending = Ending::kLost; break;
     case LaunchEnd::Kind::kNotStarted: ending = Ending::kNotStarted; break;

@@ -141,11 +141,9 @@ LaunchEnd ReadLaunchEnd(const std::string& launch_folder, const std::string& hos
                         exit->lost_bytes)};
   }
   if (exit->code == 0 && exit->signal == 0) {
-    // A program that does not speak the protocol, and ends well after it was asked to end, counts
-    // as paused.
-    const bool paused =
-        access((launch_folder + "/paused").c_str(), F_OK) == 0 || (exit->asked && !speaks);
-    return {paused ? LaunchEnd::Kind::kPaused : LaunchEnd::Kind::kDone, ""};
+    if (access((launch_folder + "/paused").c_str(), F_OK) == 0)
+      return {LaunchEnd::Kind::kPaused, ""};
+    return {exit->asked ? LaunchEnd::Kind::kCutShort : LaunchEnd::Kind::kDone, ""};
   }
   const std::string how = exit->signal != 0 ? fmt::format("killed by signal {} ({})", exit->signal,
                                                           strsignal(exit->signal))

@@ -72,7 +72,9 @@ TEST(LaunchFolderTest, EndsAsTheProgramDid) {
   std::string long_lines;
   for (int i = 0; i < 100; ++i) long_lines += std::string(90, 'a') + "\n";
   EXPECT_LE(EndWith({.code = 1}, long_lines).reason.size(), 500U);
-  EXPECT_EQ(EndWith({.asked = true}).kind, Kind::kPaused) << "it was asked to end, and did so well";
+  EXPECT_EQ(EndWith({.asked = true}).kind, Kind::kCutShort);
+  EXPECT_EQ(EndWith({.asked = true}, "", /*paused=*/true).kind, Kind::kPaused);
+  EXPECT_EQ(EndWith({.code = 1, .asked = true}).kind, Kind::kFailed);
   EXPECT_EQ(EndWith({.code = 2, .signal = 0, .error = "", .dropped_bytes = 0}, "").reason,
             "exit code 2");
   EXPECT_EQ(EndWith({.code = 0, .signal = 9, .error = "", .dropped_bytes = 0}, "", /*paused=*/true)

@@ -71,6 +71,26 @@ def test_a_program_that_cannot_hear_is_ended_when_the_controller_leaves(house, w
     finish(process, 130)
 
 
+# Uses the package, but reports once and hears nothing more. It ends well when it gets SIGTERM.
+DEAF = """
+import os, signal, time
+import sluice
+signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
+sluice.report(1, loss=1)
+while True:
+    time.sleep(0.05)
+"""
+
+
+def test_a_program_that_ends_well_when_it_is_ended_is_not_complete(house):
+    prepare(house, DEAF, more="timeouts: {grace: 300ms}")
+    process = house.start("tune", "study.yaml", "-q")
+    wait_until(lambda: house.reports(), what="a report")
+    process.send_signal(signal.SIGINT)
+    finish(process, 130)
+    assert house.query("SELECT state, failures, launch FROM trials") == [("waiting", 0, 1)]
+
+
 def test_a_closed_terminal_pauses_nothing(house):
     """The controller loses its terminal and its view: the study goes on, and can be stopped."""
     go = house.folder / "go"

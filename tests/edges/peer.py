@@ -3,9 +3,10 @@
 The tests speak with it from outside of a trial; as a program it speaks for the launch that it was
 started in:
 
-    python peer.py witness=FOLDER first=1 last=3 [seq=1] [then=kill|exec]
+    python peer.py witness=FOLDER first=1 last=3 [seq=1] [then=kill|exec] [greets=1|2]
 
-With then=exec it replaces itself by a process that reports the next three and ends.
+With then=exec it replaces itself by a process that reports the next three and ends. With greets=2
+that process says hello to one controller, and reports to the next.
 """
 
 import json
@@ -13,6 +14,7 @@ import os
 import signal
 import socket
 import sys
+import time
 
 
 class Peer:
@@ -50,6 +52,27 @@ class Peer:
         self.socket.close()
 
 
+def greet(witness, place):
+    """Says hello for the launch of this process, and ends the process if that is refused."""
+    peer = Peer(os.environ["SLUICE_SOCKET"])
+    study = os.environ["SLUICE_STUDY"]
+    peer.hello(os.environ["SLUICE_WORKER"], os.getpid(), reuse=False, study=study, **place)
+    answer = peer.hear_until("welcome", "refuse")
+    witness.note("heard", *place.values(), json.dumps(answer))
+    if not answer or answer["type"] != "welcome":
+        sys.exit(4)
+    return peer
+
+
+def greet_next(witness, place):
+    """Waits for another controller, and says hello to that one."""
+    while True:
+        try:
+            return greet(witness, place)
+        except OSError:
+            time.sleep(0.02)
+
+
 def speak(settings):
     """Reports the epochs first..last for the launch of this process, each acknowledged."""
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs"))
@@ -57,14 +80,11 @@ def speak(settings):
 
     witness = Witness(settings)
     trial, launch = int(os.environ["SLUICE_TRIAL"]), int(os.environ["SLUICE_LAUNCH"])
-    peer = Peer(os.environ["SLUICE_SOCKET"])
     place = {"trial": trial, "launch": launch}
-    study = os.environ["SLUICE_STUDY"]
-    peer.hello(os.environ["SLUICE_WORKER"], os.getpid(), reuse=False, study=study, **place)
-    answer = peer.hear_until("welcome", "refuse")
-    witness.note("heard", trial, launch, json.dumps(answer))
-    if not answer or answer["type"] != "welcome":
-        sys.exit(4)
+    peer = greet(witness, place)
+    if settings.get("then") == "end" and witness.number("greets", 1) == 2:
+        peer.hear_until()  # until this controller is gone
+        peer = greet_next(witness, place)
     seq = witness.number("seq", 1)
     for epoch in range(witness.number("first"), witness.number("last") + 1):
         peer.say(type="report", seq=seq, work=epoch, values={"loss": epoch}, **place)

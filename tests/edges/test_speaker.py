@@ -227,6 +227,18 @@ def test_client_that_replaces_itself_and_counts_from_1_again(edge):
     assert works(edge) == [(1, epoch) for epoch in acked], edge.notes()
 
 
+def test_client_that_counts_from_1_again_for_the_next_controller(edge):
+    """The controller that welcomed it is killed before it says more."""
+    edge.study(raw(edge, 1, 3, then="exec", greets=2), retries=0)
+    controller = start(edge)
+    edge.await_notes("heard", 2)
+    edge.kill(controller)
+    edge.run("resume", "edge", "-q")
+    acked = [int(note[4]) for note in edge.notes("acked")]
+    assert acked == [1, 2, 3, 4, 5, 6], edge.notes()
+    assert works(edge) == [(1, epoch) for epoch in acked], edge.notes()
+
+
 def test_package_after_a_raw_client(edge):
     """The package cannot know how the client before it has numbered its messages."""
     script = edge.write("reports.py", REPORTS)

@@ -1,5 +1,6 @@
 #include "rig/fault_plan.h"
 
+#include <array>
 #include <cmath>
 
 namespace sluice {
@@ -19,7 +20,13 @@ Duration DrawMean(Random& random, double least_seconds) {
 
 }  // namespace
 
-FaultPlan DrawFaults(Random random) {
+Theme DrawTheme(Random random) {
+  if (!random.Chance(0.25)) return Theme::kNone;
+  constexpr std::array kThemes = {Theme::kCrowds, Theme::kCopies, Theme::kDeadlines, Theme::kDisks};
+  return kThemes[random.Below(kThemes.size())];
+}
+
+FaultPlan DrawFaults(Random random, Theme theme) {
   FaultPlan plan;
   plan.crash = DrawChance(random, 0.02);
   plan.hang = DrawChance(random, 0.01);
@@ -49,6 +56,18 @@ FaultPlan DrawFaults(Random random) {
   if (rare.Chance(0.2)) plan.breakage = std::chrono::seconds(60);
   if (rare.Chance(0.3)) plan.edit = 0.3;
   if (rare.Chance(0.3)) plan.offline = 0.3;
+  if (plan.shrink > 0) plan.refuse = 0.3;
+  if (theme == Theme::kCrowds) {
+    plan.lie = 0.02;
+    plan.deaf = 0.02;
+    plan.shrink = 0.02;
+  }
+  if (theme == Theme::kCopies) {
+    plan.user = std::chrono::seconds(10);
+    plan.copy = std::chrono::seconds(10);
+  }
+  if (theme == Theme::kDisks) plan.disk_error = std::chrono::seconds(5);
+  if (theme == Theme::kDeadlines) plan.latency = std::chrono::milliseconds(500);
   return plan;
 }
 

@@ -5,6 +5,17 @@
 
 namespace sluice {
 
+// What a world is made for. Most worlds have no theme. A theme makes situations frequent that are
+// rare in other worlds.
+enum class Theme {
+  kNone,
+  kCrowds,     // one process trains many trials at once
+  kCopies,     // many trials are forks, their checkpoints are copied slowly, and few are kept
+  kDeadlines,  // the study ends at a deadline again and again, while its programs end by themselves
+  kDisks,      // the controller's disk fails again and again
+};
+Theme DrawTheme(Random random);
+
 // Which faults a world has, and how often they occur. Each seed draws a plan of its own, because
 // with all faults in every world the frequent faults would hide the rare ones.
 struct FaultPlan {
@@ -17,6 +28,7 @@ struct FaultPlan {
   // Probabilities for a process that carries several launches.
   double deaf = 0;    // one of its launches ignores the request to leave
   double shrink = 0;  // lowers its capacity, and hands some launches back
+  double refuse = 0;  // hands a launch back at the moment when it is asked to leave it
   // Probabilities for a process that is to be started.
   double spawn_fails = 0;
   double stillborn = 0;    // ends before it has sent anything
@@ -47,6 +59,6 @@ struct FaultPlan {
 };
 
 // Draws the faults of a world.
-FaultPlan DrawFaults(Random random);
+FaultPlan DrawFaults(Random random, Theme theme);
 
 }  // namespace sluice

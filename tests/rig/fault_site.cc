@@ -160,8 +160,9 @@ std::vector<std::string> FaultSite::Spool(wire::LaunchRef at) {
 LaunchEnd FaultSite::EndOf(wire::LaunchRef at, const std::string& worker) {
   const std::optional<LaunchEnd>& exit = ground_.HostFilesOf(worker).exit;
   if (!exit) return {LaunchEnd::Kind::kLost, "its launcher was killed"};
-  if (exit->kind == LaunchEnd::Kind::kDone && ground_.FilesOf(at).paused)
-    return {LaunchEnd::Kind::kPaused, ""};
+  const bool well =
+      exit->kind == LaunchEnd::Kind::kDone || exit->kind == LaunchEnd::Kind::kCutShort;
+  if (well && ground_.FilesOf(at).paused) return {LaunchEnd::Kind::kPaused, ""};
   return *exit;
 }
 

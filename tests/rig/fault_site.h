@@ -32,6 +32,8 @@ class FaultSite final : public Site, public Listener {
   void DieAfter(std::uint64_t calls) { calls_left_ = calls; }
   // The controller's machine is suspended for this long, so that its clock jumps.
   void Suspend(Duration duration) { offset_ += duration; }
+  // Whether a checkpoint is being copied.
+  bool Copies() const { return !copied_.empty(); }
   // Tells the controller of workers that were lost with their node.
   void TellLost(const std::vector<std::string>& workers);
 

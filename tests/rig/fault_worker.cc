@@ -27,6 +27,7 @@ FaultWorker::FaultWorker(WorkerWorld& world, std::string name, const ProgramTrai
       random_(random),
       more_(random.Fork("more")),
       odd_(random.Fork("odd")),
+      rare_(random.Fork("rare")),
       pid_(static_cast<std::int64_t>(1 + random_.Below(1 << 22))),
       capacity_(traits.capacity),
       several_shapes_(odd_.Chance(world.faults().unlike) != traits.several_shapes),
@@ -303,6 +304,9 @@ void FaultWorker::Greet() {
 
 void FaultWorker::Beat() {
   SayRaw(wire::Heartbeat{});
+  // Now and then a process that carries nothing reports.
+  if (IsBundle() && tasks_.empty() && rare_.Chance(5 * world_.faults().lie))
+    ReportAstray({TrialId(1), LaunchId(1)}, 1);
   After(lease_ / 4, &FaultWorker::Beat);
 }
 
@@ -345,7 +349,11 @@ void FaultWorker::Hear(std::string_view line) {
     return task != nullptr && task->left == Left::kNot ? task : nullptr;
   };
   const auto leave = [&](wire::LaunchRef at, Left how) {
-    if (Task* task = mine(at); task != nullptr && !task->deaf) Leave(*task, how);
+    Task* task = mine(at);
+    if (task == nullptr || task->deaf) return;
+    // Its memory may run out at this moment.
+    const bool refuses = IsBundle() && rare_.Chance(world_.faults().refuse);
+    Leave(*task, refuses ? Left::kReleased : how);
   };
   if (const auto* welcome = std::get_if<wire::Welcome>(&*message)) {
     lease_ = std::chrono::milliseconds(welcome->lease_ms);
@@ -401,6 +409,7 @@ void FaultWorker::Signal(Force force) {
   if (force == Force::kKill) return Exit(LaunchEnd::Kind::kFailed, "killed by signal 9 (Killed)");
   const bool waits = traits_.stubborn || hung_;
   world_.timeline().After(waits ? traits_.grace : Duration(1000), [this, waits] {
+    if (traits_.polite && !waits) return Exit(LaunchEnd::Kind::kCutShort, "");
     Exit(LaunchEnd::Kind::kFailed,
          waits ? "killed by signal 9 (Killed)" : "killed by signal 15 (Terminated)");
   });

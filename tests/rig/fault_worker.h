@@ -27,6 +27,7 @@ struct ProgramTraits {
   bool several_shapes = false;  // trains trials of several shapes at once
   bool hasty = false;           // says that it is ready before its messages are acknowledged
   bool stubborn = false;        // ends only when it is killed
+  bool polite = false;          // ends with status 0 if it is asked to end
   bool endless = false;         // does not know its target, and cannot be told
   Duration startup = std::chrono::milliseconds(500);
   Duration step = std::chrono::milliseconds(400);
@@ -168,6 +169,8 @@ class FaultWorker {
   void Shrink();
   void Replace(wire::LaunchRef at);
   void Lie(Task& task);
+  bool LieOfRareCases(const Task& task);
+  void ReportAstray(wire::LaunchRef at, std::uint64_t seq);
   void LieOfVersion(wire::LaunchRef at);
   void PrintNonsense(const Task& task);
   std::string LastWords();
@@ -205,6 +208,7 @@ class FaultWorker {
   // Separate streams, whose draws do not change those of random_.
   Random more_;
   Random odd_;
+  Random rare_;
   std::int64_t pid_;
   std::uint64_t image_ = 1;
   bool alive_ = true;

@@ -128,7 +128,26 @@ void FaultWorker::LieOfVersion(wire::LaunchRef at) {
   }
 }
 
+void FaultWorker::ReportAstray(wire::LaunchRef at, std::uint64_t seq) {
+  SayRaw(wire::Report{at, seq, 1, {{"loss", 0.0}}});
+}
+
+// Lies of processes that few worlds have. Returns whether it has lied.
+bool FaultWorker::LieOfRareCases(const Task& task) {
+  constexpr std::size_t kCrowd = 8;
+  if (image_ > 1 && traits_.counts && rare_.Chance(0.3)) {
+    ReportAstray(task.at, 1);  // numbered as if the program that it has replaced still reported
+    return true;
+  }
+  if (tasks_.size() > kCrowd && rare_.Chance(0.5)) {
+    ReportAstray({TrialId(Number(task.at.trial) + 1000), task.at.launch}, 1);
+    return true;
+  }
+  return false;
+}
+
 void FaultWorker::Lie(Task& task) {
+  if (LieOfRareCases(task)) return;
   const wire::LaunchRef at = task.at;
   const std::uint64_t next = task.outbox.last() + 1;
   switch (random_.Below(12)) {

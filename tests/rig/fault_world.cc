@@ -32,36 +32,40 @@ constexpr int kUnmadeAtMost = 200;
 FaultWorld::FaultWorld(const Options& options)
     : options_(options),
       random_(Random(options.seed).Fork("fault world")),
+      theme_(DrawTheme(random_.Fork("theme"))),
       disk_({.seed = options.seed, .page_bytes = kPageBytes}) {
   created_ = {.study = kStudy, .source = "", .folder = "/", .seed = options.seed, .spec = {}};
-  created_.source = DrawStudy(random_.Fork("study"), options.bundles);
+  const bool bundles = options.bundles || theme_ == Theme::kCrowds;
+  created_.source = DrawStudy(random_.Fork("study"), bundles, theme_);
   auto spec = ReadStudy(created_.source, "sim", "sim");
   SLUICE_CHECK(spec.has_value(), spec ? "" : spec.error().message.c_str());
   created_.spec = *std::move(spec);
   Random drawn = random_.Fork("machines");
   FaultGround::Options ground{.random = Random(options.seed),
-                              .faults = DrawFaults(random_.Fork("faults")),
+                              .faults = DrawFaults(random_.Fork("faults"), theme_),
                               .program = {},
                               .nodes = {},
                               .study = "sim",
                               .coarse = drawn.Chance(0.3)};
-  ground.program.speaks = drawn.Chance(0.8) || options.bundles;
+  ground.program.speaks = drawn.Chance(0.8) || bundles || theme_ == Theme::kDeadlines;
   ground.program.reuse = ground.program.speaks && drawn.Chance(0.5);
   ground.program.hasty = ground.program.reuse && drawn.Chance(0.2);
   ground.program.stubborn = drawn.Chance(0.1);
   ground.program.endless = !ground.program.speaks && drawn.Chance(0.3);
   ground.program.save = drawn.Uniform();
-  ground.program.own_end = static_cast<Work>(10 + drawn.Below(40));
+  ground.program.own_end =
+      static_cast<Work>(theme_ == Theme::kDeadlines ? 3 + drawn.Below(5) : 10 + drawn.Below(40));
   ground.program.step =
       Duration(static_cast<std::int64_t>(50'000 * std::pow(8.0, drawn.Uniform())));
   ground.program.grace = created_.spec.timeouts.grace;
   ground.program.has_timeout =
       created_.spec.timeouts.report.count() > 0 || created_.spec.timeouts.trial.count() > 0;
-  for (std::uint64_t left = 1 + drawn.Below(3); left > 0; --left) {
+  const bool is_small = theme_ == Theme::kCrowds;  // one device, for which all trials wait
+  for (std::uint64_t left = is_small ? 1 : 1 + drawn.Below(3); left > 0; --left) {
     Node node{.name = fmt::format("node{}", left),
               .cpus = static_cast<Milli>(2 + drawn.Below(6)) * kWhole,
               .devices = {}};
-    for (std::uint64_t gpu = 0; gpu < 1 + drawn.Below(4); ++gpu) {
+    for (std::uint64_t gpu = 0; gpu < (is_small ? 1 : 1 + drawn.Below(4)); ++gpu) {
       node.devices.push_back({.uuid = fmt::format("{}-{}", node.name, gpu),
                               .kind = "A100",
                               .memory_bytes = std::int64_t{40} << 30});
@@ -70,11 +74,15 @@ FaultWorld::FaultWorld(const Options& options)
   }
   // A separate stream, so that the other draws stay as they were.
   Random programs = random_.Fork("programs");
-  ground.program.counts = programs.Chance(0.8) || options.bundles;
+  ground.program.polite = random_.Fork("polite").Chance(theme_ == Theme::kCrowds ? 0.8 : 0.3);
+  ground.program.counts = programs.Chance(0.8) || bundles;
   ground.program.careless = programs.Chance(0.2);
+  // Otherwise a process would rarely count from 1 after another process of its launch.
+  if (ground.program.speaks && !ground.program.counts)
+    ground.faults.exec = std::max(ground.faults.exec, 0.01);
   if (programs.Chance(0.1)) ground.program.every = static_cast<Work>(2 + programs.Below(4));
   if (ground.program.speaks && ground.program.counts && created_.spec.demand.fused_most > 1 &&
-      (programs.Chance(0.8) || options.bundles)) {
+      (programs.Chance(0.8) || bundles)) {
     ground.program.reuse = true;
     ground.program.capacity = static_cast<int>(2 + programs.Below(4));
     ground.program.several_shapes = programs.Chance(0.5);
@@ -87,6 +95,7 @@ FaultWorld::FaultWorld(const Options& options)
   if (truthful_) checker_.SetOwnEnd(ground.program.own_end);
   ground_ = std::make_unique<FaultGround>(std::move(ground));
   sync_ = Duration(static_cast<std::int64_t>(20'000 * std::pow(100.0, drawn.Uniform())));
+  if (theme_ == Theme::kDeadlines) sync_ = std::chrono::seconds(2);
 }
 
 FaultWorld::~FaultWorld() { life_.reset(); }
@@ -408,11 +417,16 @@ void FaultWorld::EndLife() {
     exhausted_ = study.exhausted;
     // Sometimes there are only as many more trials as points are enqueued at the next start.
     if (exhausted_ && random_.Chance(0.5)) more_trials_ = study.proposed() + 20;
-    if (study.deadline != kNever)
-      new_deadline_ = controller.engine().now() + std::chrono::seconds(60 + random_.Below(600));
+    if (study.deadline != kNever) new_deadline_ = controller.engine().now() + DrawDeadline();
   }
   Bury(MemoryDisk::Unsynced::kKept);
   StartLater();
+}
+
+// Draws how long a study that goes on has until its next deadline.
+Duration FaultWorld::DrawDeadline() {
+  return std::chrono::seconds(theme_ == Theme::kDeadlines ? 5 + random_.Below(20)
+                                                          : 60 + random_.Below(600));
 }
 
 // Checks that all that is stored agrees, and that each complete trial got to its end.

@@ -66,6 +66,7 @@ class FaultWorld {
   void StartLater();
   void After();
   void EndLife();
+  Duration DrawDeadline();
   void CheckEnd();
 
   void CrashController();
@@ -76,6 +77,7 @@ class FaultWorld {
   void NodesSeen();
   void Interfere();
   void InterfereWithLeaving(Random drawn);
+  void InterfereWithCopies(Random drawn);
   void InterfereOffline();
   Status WriteDown(Random drawn, Batch& batch);
   StudyChange DrawChange(Random drawn) const;
@@ -90,6 +92,7 @@ class FaultWorld {
 
   Options options_;
   Random random_;
+  Theme theme_;
   StudyCreated created_;
   MemoryDisk disk_;
   std::unique_ptr<FaultGround> ground_;

@@ -46,6 +46,9 @@ void FaultWorld::Interfere() {
   };
   if (Random more = random_.Fork("leaving").Fork(checker_.events()); more.Chance(0.15))
     return InterfereWithLeaving(more);
+  if (Random copying = random_.Fork("copying").Fork(checker_.events());
+      life_->site.Copies() && copying.Chance(0.3))
+    return InterfereWithCopies(copying);
   switch (random_.Below(8)) {
     case 6: return ask({.verb = "stop", .study = "sim", .trial = AnyTrial(), .points = {}});
     case 0: return ask({.verb = "stop", .study = "sim", .trial = {}, .points = {}});
@@ -92,6 +95,22 @@ void FaultWorld::InterfereWithLeaving(Random drawn) {
         {.verb = "stop", .study = "sim", .trial = chosen, .points = {}}, /*waits=*/true,
         [this](const wire::Answer& answer) { See(answer.ok ? "user served" : "user refused"); });
   }
+}
+
+// Stops a fork that waits for its checkpoint, or interrupts twice while checkpoints are copied.
+void FaultWorld::InterfereWithCopies(Random drawn) {
+  std::vector<TrialId> forks;
+  for (const Trial& trial : life_->controller->study().trials) {
+    if (trial.state == TrialState::kWaiting && !trial.CanStart()) forks.push_back(trial.id);
+  }
+  if (!forks.empty() && drawn.Chance(0.5)) {
+    const TrialId chosen = forks[drawn.Below(forks.size())];
+    return ground_->Ask(
+        {.verb = "stop", .study = "sim", .trial = chosen, .points = {}}, /*waits=*/true,
+        [this](const wire::Answer& answer) { See(answer.ok ? "user served" : "user refused"); });
+  }
+  Interrupt();
+  Interrupt();
 }
 
 // A user stops or retries a trial while no controller runs. The command line writes that down, and
