@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <exception>
-#include <new>
+
+#include "train/failure.h"
 
 namespace sluice::train {
 namespace {
@@ -161,12 +162,8 @@ Result<Outcome> Program::Run(const Feed& feed) const {
       }
       RunStep(step, context);
     }
-  } catch (const c10::Error& error) {
-    return InvalidArgument(fmt::format("{}: {}", where_[at], error.what_without_backtrace()));
-  } catch (const std::bad_alloc&) {
-    return InvalidArgument(fmt::format("{}: there is not enough memory for it", where_[at]));
   } catch (const std::exception& error) {
-    return InvalidArgument(fmt::format("{}: {}", where_[at], error.what()));
+    return FailureOf(error, where_[at]);
   }
   guard.Leave();
 

@@ -93,12 +93,40 @@ class Drawing:
         return x * kept * a + (kept - 1) * alpha * a + alpha * a * p
 
     def draw_rand(self, node, values, given):
-        return (bits(self.seed, 0, self.places[node["name"]], tuple(given["size"])) >> 8) * 2.0**-24
+        return self.of_unit(node, given["size"])
+
+    def inside_unit(self, node, sizes):
+        return (bits(self.seed, 0, self.places[node["name"]], tuple(sizes)) + 0.5) * 2.0**-32
+
+    def of_unit(self, node, sizes):
+        return (bits(self.seed, 0, self.places[node["name"]], tuple(sizes)) >> 8) * 2.0**-24
+
+    def normal(self, node, sizes):
+        uniform = self.inside_unit(node, (*sizes, 2))
+        return (uniform[..., 0].log() * -2).sqrt() * (uniform[..., 1] * (2 * math.pi)).cos()
 
     def draw_randn_like(self, node, values, given):
-        pairs = bits(self.seed, 0, self.places[node["name"]], (*given["self"].shape, 2))
-        uniform = (pairs + 0.5) * 2.0**-32
-        return (uniform[..., 0].log() * -2).sqrt() * (uniform[..., 1] * (2 * math.pi)).cos()
+        return self.normal(node, given["self"].shape)
+
+    def draw_normal(self, node, values, given):
+        x = given["self"]
+        return x.copy_(self.normal(node, x.shape) * given["std"] + given["mean"])
+
+    def draw_uniform(self, node, values, given):
+        x, least = given["self"], given["from"]
+        return x.copy_(least + (given["to"] - least) * self.of_unit(node, x.shape))
+
+    def draw_exponential(self, node, values, given):
+        x = given["self"]
+        return x.copy_(-self.inside_unit(node, x.shape).log() / given["lambd"])
+
+    def draw_rrelu(self, node, values, given):
+        x, lower, upper = given["self"], given["lower"], given["upper"]
+        if not given["training"]:
+            return None
+        slopes = lower + (upper - lower) * self.of_unit(node, x.shape)
+        found = torch.where(x > 0, x, x * slopes)
+        return x.copy_(found) if "rrelu_" in node["op"] else found
 
     def draw_bernoulli(self, node, values, given):
         x = given["self"]

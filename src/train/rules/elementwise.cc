@@ -174,6 +174,18 @@ Action LikeShared(const Signature& signature) {
   };
 }
 
+Action Copy(const Signature& signature) {
+  if (signature.Tensors().size() < 2) return Elementwise(signature);
+  return [](Call& call) {
+    const Value& to = call.Tensor(0);
+    const Value& from = call.Tensor(1);
+    Sizes sizes = to.sizes();
+    if (from.stacked()) sizes.insert(sizes.begin(), call.trials());
+    at::Tensor y = InFront(from, to.rank()).expand(sizes).to(to.tensor.options());
+    call.Return(from.stacked() ? Stacked(std::move(y)) : Shared(std::move(y)));
+  };
+}
+
 Action Prelu(const Signature&) {
   return [](Call& call) {
     const Value& x = call.Tensor(0);

@@ -17,6 +17,7 @@ bool DrawsNumbers(const Signature& signature);
 Action Elementwise(const Signature& signature);      // operands broadcast, the result is like them
 Action ElementwiseLoss(const Signature& signature);  // the same with a reduction
 Action LikeShared(const Signature& signature);       // takes sizes and type of a tensor: zeros_like
+Action Copy(const Signature& signature);             // the second in sizes and type of the first
 Action Prelu(const Signature& signature);            // one slope, or one for each channel
 
 // shape.cc
@@ -107,6 +108,10 @@ at::Tensor DropoutMask(const Call& call, at::IntArrayRef sizes, const Rates& rat
 Action Rand(const Signature& signature);
 Action RandNormal(const Signature& signature);
 Action Bernoulli(const Signature& signature);
+Action Uniform(const Signature& signature);
+Action Normal(const Signature& signature);
+Action Exponential(const Signature& signature);
+Action RandomRelu(const Signature& signature);
 
 // The mean or sum of all elements of a trial, as the loss operators count reductions.
 enum class Reduction : std::int64_t { kNone = 0, kMean = 1, kSum = 2 };
