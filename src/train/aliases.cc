@@ -34,13 +34,19 @@ void ForEachIn(const model::Argument& argument, Call call) {
   model::ForEachOperand(one, call);
 }
 
+// Also what is in a list: its elements have alias sets of their own.
+bool ShareSets(const c10::AliasInfo& result, const c10::AliasInfo& argument) {
+  for (const auto& set : result.afterSets())
+    if (argument.beforeSets().contains(set)) return true;
+  const auto with = [&](const c10::AliasInfo& element) { return ShareSets(element, argument); };
+  const auto of = [&](const c10::AliasInfo& element) { return ShareSets(result, element); };
+  return std::ranges::any_of(result.containedTypes(), with) ||
+         std::ranges::any_of(argument.containedTypes(), of);
+}
+
 bool ResultMayShare(const c10::Argument& result, const c10::Argument& argument) {
-  const c10::AliasInfo* theirs = argument.alias_info();
-  const c10::AliasInfo* ours = result.alias_info();
-  if (!ours || !theirs) return false;
-  for (const auto& set : ours->afterSets())
-    if (theirs->beforeSets().contains(set)) return true;
-  return false;
+  return result.alias_info() && argument.alias_info() &&
+         ShareSets(*result.alias_info(), *argument.alias_info());
 }
 
 }  // namespace

@@ -101,6 +101,7 @@ class Preparation {
     for (const DropoutNode& each : DropoutNodes(graph_)) made_.dropout_.push_back(each.node);
     made_.regions_ = graph_.regions;
     made_.device_ = options_.device;
+    made_.autocast_ = options_.autocast;
     return std::move(made_);
   }
 
@@ -235,7 +236,7 @@ class Preparation {
         zeroed != std::end(kZeroed) ? "memory_format" : std::string_view(found.written);
     SLUICE_ASSIGN(step.operands,
                   OperandsOf(node, schema, skipped == "self" ? "" : skipped, sources_));
-    const Signature signature{schema, step.operands};
+    const Signature signature{*step.op, schema, step.operands};
     const Rule rule = RuleOf(schema.name());
     if (rule) step.action = rule(signature);
     const bool drawn = DrawsNumbers(signature);

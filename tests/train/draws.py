@@ -74,14 +74,16 @@ class Drawing:
         x, p = given["input"], given["p"]
         if p == 0 or not given["train"]:
             return x
-        return x * self.mask(node, x.shape, 1 - p) / (1 - p) if p < 1 else x * 0
+        if p == 1:
+            return x * 0
+        return x * (self.mask(node, x.shape, 1 - p) / (1 - p)).to(x.dtype)
 
     def draw_feature_dropout(self, node, values, given):
         x, p = given["input"], given["p"]
         if p == 0 or not given["train"]:
             return x
         sizes = [*x.shape[:2], *(1 for _ in x.shape[2:])]
-        return x * self.mask(node, sizes, 1 - p) / (1 - p)
+        return x * (self.mask(node, sizes, 1 - p) / (1 - p)).to(x.dtype)
 
     def draw_alpha_dropout(self, node, values, given):
         x, p = given["input"], given["p"]
@@ -165,9 +167,19 @@ class Drawing:
         return x, *(torch.cat(parts) for parts in zip(*ends, strict=True))
 
     def draw_scaled_dot_product_attention(self, node, values, given):
-        p = given["dropout_p"]
-        if not p:
+        if not given["dropout_p"]:
             return None
+        if not torch.is_autocast_enabled("cpu"):
+            return self.attention(node, given)
+        # What it takes and what it gives are rounded, and nothing between.
+        lower = torch.get_autocast_dtype("cpu")
+        wide = {name: each.to(lower).float() if isinstance(each, torch.Tensor)
+                and each.is_floating_point() else each for name, each in given.items()}
+        with torch.autocast("cpu", enabled=False):
+            return self.attention(node, wide).to(lower)
+
+    def attention(self, node, given):
+        p = given["dropout_p"]
         query, key, value = given["query"], given["key"], given["value"]
         if given["enable_gqa"]:
             key, value = (each.repeat_interleave(query.shape[-3] // each.shape[-3], -3)

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "train/step.h"
 
 namespace sluice::train {
@@ -11,7 +13,24 @@ Rule RuleOf(std::string_view op);
 // Whether an operator draws random numbers, so that trials differ even if its operands are shared.
 bool DrawsNumbers(const Signature& signature);
 
+// The type that torch.autocast's list of lower precision means here, if autocast is on. A rule that
+// calls other operators than its own must cast as its own would.
+std::optional<at::ScalarType> AutocastType(const at::Tensor& like);
+// Operators do not cast while this lives.
+class WithoutAutocast {
+ public:
+  explicit WithoutAutocast(const at::Tensor& like);
+
+ private:
+  c10::impl::ExcludeDispatchKeyGuard guard_;
+};
+// bfloat16 or float16, whose sums PyTorch computes in float32.
+bool IsLower(at::ScalarType type);
+
 // Rules that several operators share. An argument is found by its name in the schema.
+
+// direct.cc: without boxed arguments where the signature allows it, otherwise as `general` does
+Action Direct(const Signature& signature, Action general);
 
 // elementwise.cc
 Action Elementwise(const Signature& signature);      // operands broadcast, the result is like them
