@@ -18,7 +18,7 @@ struct ProgramOptions {
   // the default type of the process.
   at::Device device = at::kCPU;
   at::ScalarType real = at::kFloat;
-  // The operators that torch.autocast runs in a lower type run in this one. Parameters and gradients
+  // Operators that torch.autocast runs in a lower type run in this one. Parameters and gradients
   // stay `real`, which is float32 then. Empty: there is no autocast but in regions that name it.
   std::optional<at::ScalarType> autocast = std::nullopt;
   // Of the graph's inputs: those that each trial has its own of. Empty: none.

@@ -62,7 +62,7 @@ struct Results {
   std::string error;
 };
 
-Results RunOnce(const Program& program, const std::vector<at::Tensor>& held,
+Results StepOf(const Program& program, const std::vector<at::Tensor>& held,
                 const std::vector<Value>& inputs, std::vector<CounterDraws::Trial> trials) {
   std::vector<at::Tensor> parameters;
   for (const at::Tensor& each : held) {
@@ -136,11 +136,11 @@ TEST_P(ZooRunTest, ThreeTrialsAtOnceAreEachAsAlone) {
   EXPECT_TRUE(program->fallbacks().empty()) << program->fallbacks()[0].op;
 
   const Held held = HeldFor(*built, *program, at::kDouble);
-  const Results together = RunOnce(*program, held.all, held.inputs, kKeys);
+  const Results together = StepOf(*program, held.all, held.inputs, kKeys);
   ASSERT_EQ(together.error, "");
   for (std::int64_t trial = 0; trial < kTogether; ++trial) {
     const Results alone =
-        RunOnce(*program, OfOneTrial(held, *program, trial), held.inputs, {kKeys[trial]});
+        StepOf(*program, OfOneTrial(held, *program, trial), held.inputs, {kKeys[trial]});
     ASSERT_EQ(alone.error, "");
     for (std::size_t i = 0; i < alone.outputs.size(); ++i)
       EXPECT_LE(Difference(OfTrial(together.outputs[i], trial), OfTrial(alone.outputs[i], 0)),
@@ -177,11 +177,11 @@ TEST_P(ZooAutocastTest, ThreeTrialsAtOnceAreAsExactAsAlone) {
       Program::Prepare(built->graph, {.real = at::kFloat, .autocast = at::kBFloat16});
   ASSERT_TRUE(exact && program);
   const Held wide = HeldFor(*built, *exact, at::kDouble);
-  const Results expected = RunOnce(*exact, wide.all, wide.inputs, kKeys);
+  const Results expected = StepOf(*exact, wide.all, wide.inputs, kKeys);
   ASSERT_EQ(expected.error, "");
   at::set_default_dtype(caffe2::TypeMeta::Make<float>());
   const Held held = HeldFor(*built, *program, at::kFloat);
-  const Results together = RunOnce(*program, held.all, held.inputs, kKeys);
+  const Results together = StepOf(*program, held.all, held.inputs, kKeys);
   ASSERT_EQ(together.error, "");
   EXPECT_FALSE(at::autocast::is_autocast_enabled(at::kCPU));
   int compared = 0;
@@ -199,7 +199,7 @@ TEST_P(ZooAutocastTest, ThreeTrialsAtOnceAreAsExactAsAlone) {
   };
   for (std::int64_t trial = 0; trial < kTogether; ++trial) {
     const Results alone =
-        RunOnce(*program, OfOneTrial(held, *program, trial), held.inputs, {kKeys[trial]});
+        StepOf(*program, OfOneTrial(held, *program, trial), held.inputs, {kKeys[trial]});
     ASSERT_EQ(alone.error, "");
     for (std::size_t i = 0; i < alone.outputs.size(); ++i)
       compare(OfTrial(together.outputs[i], trial), OfTrial(alone.outputs[i], 0),

@@ -24,16 +24,16 @@ bool TypesWouldChange(at::ArrayRef<const Value*> values) {
 
 // Of the operands in these places: the arguments to call the operator with, and where the trials
 // are in the result. Empty if it must run trial by trial.
-struct Joined {
+struct JoinedCall {
   std::vector<c10::IValue>& stack;
   std::int64_t trailing = 0;
 };
-std::optional<Joined> Aligning(const Call& call, const std::vector<int>& places) {
+std::optional<JoinedCall> Aligning(const Call& call, const std::vector<int>& places) {
   c10::SmallVector<const Value*, 4> values;
   for (const int place : places) values.push_back(&call.Tensor(place));
   if (TypesWouldChange(values)) return std::nullopt;
   Aligned aligned = Align(values);
-  Joined joined{call.BoxedAll(), aligned.trailing};
+  JoinedCall joined{call.BoxedAll(), aligned.trailing};
   for (std::size_t i = 0; i < places.size(); ++i)
     if (aligned.tensors[i].defined()) joined.stack[places[i]] = std::move(aligned.tensors[i]);
   return joined;
