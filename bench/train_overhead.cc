@@ -1,5 +1,5 @@
 // train_overhead [ROUNDS]: how long a node of a network takes beside a direct call of the operators
-// that it comes to. Chains of kChain nodes on tensors of 8 elements run in turns, once by a Program
+// that it comes to. Chains of kCalls calls on tensors of 8 elements run in turns, once by a Program
 // and once as C++ that calls ATen. Printed are the medians, per call of the direct chain, and the
 // median of the ratios of two neighbours in time: what else the machine does slows both. Printed
 // twice: without gradients, and with the graph that autograd records.
@@ -25,7 +25,7 @@ using namespace sluice::train;
 using Given = GraphMaker::Given;
 
 constexpr std::int64_t kTrials = 2;
-constexpr int kChain = 32;
+constexpr int kCalls = 32;  // of ATen in a chain: few enough that most rounds are not interrupted
 
 // What the chains are made of. Of two trials, whose dimension is in front: x and row have the sizes
 // [1, 4] in each, matrix [4, 4], and vector [4].
@@ -173,7 +173,8 @@ Timed Measure(const Row& row, int rounds, bool gradients) {
   auto y = maker.Parameter("x");
   const Values values{maker, maker.Parameter("row"), maker.Parameter("matrix"),
                       maker.Parameter("vector")};
-  for (int i = 0; i < kChain; ++i) y = row.node(values, y);
+  const int links = std::max(1, kCalls / row.calls);
+  for (int i = 0; i < links; ++i) y = row.node(values, y);
   const auto program = Program::Prepare(maker.Finish({y}));
   if (!program) {
     fmt::print(stderr, "{}: {}\n", row.name, program.error().message);
@@ -185,7 +186,7 @@ Timed Measure(const Row& row, int rounds, bool gradients) {
   const Tensors with{held[1], held[2], held[3]};
   const auto direct = [&] {
     at::Tensor at_hand = held[0];
-    for (int i = 0; i < kChain; ++i) at_hand = row.direct(at_hand, with);
+    for (int i = 0; i < links; ++i) at_hand = row.direct(at_hand, with);
     return at_hand;
   };
   const auto run = [&] {
@@ -207,7 +208,7 @@ Timed Measure(const Row& row, int rounds, bool gradients) {
     ratios.push_back(ours.back() / theirs.back());
   }
   at::GradMode::set_enabled(before);
-  const double calls = static_cast<double>(kChain) * row.calls;
+  const double calls = static_cast<double>(links * row.calls);
   return {Median(theirs) / calls, Median(ours) / calls, Median(ratios)};
 }
 
