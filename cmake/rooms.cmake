@@ -81,15 +81,29 @@ function(sluice_test name)
   gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
 endfunction()
 
-# sluice_precompile(NAME header): the sources of a room, and its tests, get this header compiled
-# beforehand. They still name what they include.
+# sluice_precompile(NAME header): where each source of a room is compiled alone, it gets this header
+# compiled beforehand, and so do its tests. Sources still name what they include. Units of several
+# sources do without: their objects are then in the compiler's cache, which cannot keep what is
+# compiled with such a header.
 function(sluice_precompile name header)
+  if(NOT SLUICE_UNIT_SOURCES EQUAL 1)
+    return()
+  endif()
   target_precompile_headers(sluice_${name} PRIVATE ${header})
   if(TARGET ${name}_test)
     # The compiler takes a precompiled header only under the options that it was made with.
     get_target_property(options ${name}_test COMPILE_OPTIONS)
     list(REMOVE_ITEM options -O1)
     set_target_properties(${name}_test PROPERTIES COMPILE_OPTIONS "${options}")
-    target_precompile_headers(${name}_test REUSE_FROM sluice_${name})
+    sluice_reuse_precompiled(${name}_test ${name})
+  endif()
+endfunction()
+
+# sluice_reuse_precompiled(TARGET NAME): the header that the room NAME has, if it has one, for a
+# target of the same options.
+function(sluice_reuse_precompiled target name)
+  get_target_property(headers sluice_${name} PRECOMPILE_HEADERS)
+  if(headers)
+    target_precompile_headers(${target} REUSE_FROM sluice_${name})
   endif()
 endfunction()

@@ -34,13 +34,19 @@ void ForEachIn(const model::Argument& argument, Call call) {
   model::ForEachOperand(one, call);
 }
 
-bool MayShare(const c10::Argument& result, const c10::Argument& argument) {
-  const c10::AliasInfo* theirs = argument.alias_info();
-  const c10::AliasInfo* ours = result.alias_info();
-  if (!ours || !theirs) return false;
-  for (const auto& set : ours->afterSets())
-    if (theirs->beforeSets().contains(set)) return true;
-  return false;
+// Also what is in a list: its elements have alias sets of their own.
+bool ShareSets(const c10::AliasInfo& result, const c10::AliasInfo& argument) {
+  for (const auto& set : result.afterSets())
+    if (argument.beforeSets().contains(set)) return true;
+  const auto with = [&](const c10::AliasInfo& element) { return ShareSets(element, argument); };
+  const auto of = [&](const c10::AliasInfo& element) { return ShareSets(result, element); };
+  return std::ranges::any_of(result.containedTypes(), with) ||
+         std::ranges::any_of(argument.containedTypes(), of);
+}
+
+bool ResultMayShare(const c10::Argument& result, const c10::Argument& argument) {
+  return result.alias_info() && argument.alias_info() &&
+         ShareSets(*result.alias_info(), *argument.alias_info());
 }
 
 }  // namespace
@@ -67,10 +73,19 @@ void Aliases::Add(const model::Node& node, const c10::FunctionSchema& schema) {
       if (!node.outputs[i]) continue;
       const c10::Argument& result =
           schema.returns()[node.returns_list ? 0 : std::min(i, schema.returns().size() - 1)];
-      if (silent || MayShare(result, argument))
+      if (silent || ResultMayShare(result, argument))
         ForEachIn(each, [&](model::ValueId operand) { Join(*node.outputs[i], operand); });
     }
   }
+}
+
+std::vector<model::ValueId> Aliases::SeenLater(model::ValueId written, std::size_t node) const {
+  std::vector<model::ValueId> seen;
+  for (std::size_t each = 0; each < set_.size(); ++each) {
+    const model::ValueId value{static_cast<std::uint32_t>(each)};
+    if (MayShare(value, written) && last_use_[each] > node) seen.push_back(value);
+  }
+  return seen;
 }
 
 std::size_t Aliases::Root(model::ValueId value) const {

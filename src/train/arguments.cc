@@ -52,13 +52,6 @@ Operand OfConstant(c10::IValue constant) {
   return operand;
 }
 
-Operand OfRegister(Register value) {
-  Operand operand;
-  operand.kind = Operand::Kind::kValue;
-  operand.value = value;
-  return operand;
-}
-
 std::optional<at::Scalar> AsScalar(const model::ArgumentValue& value) {
   if (const auto* number = std::get_if<std::int64_t>(&value)) return at::Scalar(*number);
   if (const auto* number = std::get_if<double>(&value)) return at::Scalar(*number);
@@ -195,6 +188,13 @@ class OneArgument {
 };
 
 }  // namespace
+
+Operand OfRegister(Register value) {
+  Operand operand;
+  operand.kind = Operand::Kind::kValue;
+  operand.value = value;
+  return operand;
+}
 
 Result<std::vector<Operand>> OperandsOf(const model::Node& node, const c10::FunctionSchema& schema,
                                         std::string_view skipped, const ArgumentSources& sources) {

@@ -24,6 +24,8 @@ struct ArgumentSources {
 Result<std::vector<Operand>> OperandsOf(const model::Node& node, const c10::FunctionSchema& schema,
                                         std::string_view skipped, const ArgumentSources& sources);
 
+Operand OfRegister(Register value);
+
 // The same for a node that computes a number: its arguments in their order.
 Result<std::vector<Operand>> NumberOperandsOf(const model::Node& node,
                                               const ArgumentSources& sources);

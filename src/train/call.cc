@@ -134,7 +134,11 @@ std::optional<at::ScalarType> Call::Type(int place) const {
 }
 
 c10::IValue Call::Boxed(int place) const {
-  return BoxedWith(step_.op->schema().arguments()[place], step_.operands[place], context_.registers,
+  const Operand& operand = step_.operands[place];
+  if (operand.kind == Operand::Kind::kConstant) return operand.constant;
+  if (operand.kind == Operand::Kind::kValue && context_.registers[operand.value].tensor.defined())
+    return context_.registers[operand.value].tensor;
+  return BoxedWith(step_.op->schema().arguments()[place], operand, context_.registers,
                    [](const Value& value) { return value.tensor; });
 }
 

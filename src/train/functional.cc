@@ -16,8 +16,15 @@ constexpr OutForm kOutForms[] = {
     {"aten.bernoulli_.float", "aten.bernoulli.p"},
     {"aten.div.out", "aten.div.Tensor"},
     {"aten.mul.out", "aten.mul.Tensor"},
+    {"aten.normal_.default", "aten.normal_functional.default"},
     {"aten.pow.Tensor_Scalar_out", "aten.pow.Tensor_Scalar"},
     {"aten.sub.out", "aten.sub.Tensor"},
+};
+
+// They take a generator, which is left out: their numbers are drawn by rules of this room alone
+// (rules/random.cc).
+constexpr std::string_view kDrawnHere[] = {
+    "bernoulli", "exponential", "normal_functional", "rrelu", "uniform",
 };
 
 // Takes and returns tensors and numbers, and writes none of them.
@@ -60,8 +67,8 @@ FoundOperator FindFunctional(std::string_view name) {
                           std::string_view(base)))
     return found;
   auto op = c10::Dispatcher::singleton().findSchema({"aten::" + base, overload});
-  // "bernoulli" and its like take a generator, which is left out: their numbers are drawn here.
-  if (op && (IsFunctional(op->schema()) || base == "bernoulli")) found.op = op;
+  const bool drawn = std::ranges::find(kDrawnHere, base) != std::end(kDrawnHere);
+  if (op && (drawn || IsFunctional(op->schema()))) found.op = op;
   return found;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "train/aliases.h"
@@ -11,6 +12,7 @@
 #include "train/numbers.h"
 #include "train/program.h"
 #include "train/rules/rules.h"
+#include "train/views.h"
 
 namespace sluice::train {
 
@@ -71,11 +73,12 @@ class Preparation {
       : graph_(graph),
         options_(options),
         aliases_(graph),
+        memory_(graph),
         registers_(graph.values.size()),
         differs_(graph.values.size()),
         sources_{options_, [this](model::ValueId id) { return RegisterOf(id); },
                  [this](Value value) {
-                   const auto into = static_cast<Register>(made_.registers_++);
+                   const Register into = NewRegister();
                    made_.constants_.push_back({into, std::move(value)});
                    return into;
                  }} {}
@@ -98,17 +101,21 @@ class Preparation {
     for (const DropoutNode& each : DropoutNodes(graph_)) made_.dropout_.push_back(each.node);
     made_.regions_ = graph_.regions;
     made_.device_ = options_.device;
+    made_.autocast_ = options_.autocast;
     return std::move(made_);
   }
 
  private:
+  Register NewRegister() { return static_cast<Register>(made_.registers_++); }
+
   Register RegisterOf(model::ValueId id) {
     auto& place = registers_[model::Index(id)];
-    if (!place) place = static_cast<Register>(made_.registers_++);
+    if (!place) place = NewRegister();
     return *place;
   }
 
   void PlaceGivenValues() {
+    FindWritten();
     const std::size_t count = graph_.parameters.size();
     made_.stacked_.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -138,24 +145,37 @@ class Preparation {
     }
   }
 
-  // Whether a node writes this parameter, by its own name or another of the same tensor.
-  bool IsWritten(model::ValueId value) const {
-    const auto is_it = [&](const model::Argument* argument) {
-      const auto* id = argument ? std::get_if<model::ValueId>(&argument->value) : nullptr;
-      if (!id) return false;
-      if (*id == value) return true;
-      return std::ranges::any_of(graph_.parameters, [&](const model::Parameter& each) {
-        return each.value == *id && each.tied_to && graph_.parameters[*each.tied_to].value == value;
-      });
-    };
-    return std::ranges::any_of(graph_.nodes, [&](const model::Node& node) {
+  // What nodes write: under these names, or as other values in the same memory.
+  void FindWritten() {
+    for (const model::Parameter& each : graph_.parameters)
+      if (each.tied_to) memory_.Join(each.value, graph_.parameters[*each.tied_to].value);
+    for (const model::Node& node : graph_.nodes) {
       const FoundOperator found = FindFunctional(node.op);
-      if (!found.written.empty()) return is_it(model::Find(node, found.written));
-      return WritesStatistics(node) &&
-             std::ranges::any_of(kRunningStatistics, [&](std::string_view name) {
-               return is_it(model::Find(node, name));
-             });
-    });
+      if (!found.op) continue;
+      memory_.Add(node, found.op->schema());
+      for (const model::ValueId target : TargetsOf(node, found.written)) {
+        written_.push_back(target);
+        for (const auto& output : node.outputs)
+          if (output && !found.written.empty()) memory_.Join(*output, target);
+      }
+    }
+  }
+  bool IsWritten(model::ValueId value) const {
+    return std::ranges::any_of(written_,
+                               [&](model::ValueId each) { return memory_.MayShare(each, value); });
+  }
+
+  // The tensors that a node writes: the argument of this name, and running statistics.
+  static std::vector<model::ValueId> TargetsOf(const model::Node& node, std::string_view argument) {
+    std::vector<model::ValueId> targets;
+    const auto add = [&](std::string_view name) {
+      const model::Argument* found = model::Find(node, name);
+      const auto* target = found ? std::get_if<model::ValueId>(&found->value) : nullptr;
+      if (target) targets.push_back(*target);
+    };
+    if (!argument.empty()) add(argument);
+    if (WritesStatistics(node)) std::ranges::for_each(kRunningStatistics, add);
+    return targets;
   }
 
   static bool WritesStatistics(const model::Node& node) {
@@ -189,15 +209,19 @@ class Preparation {
       step.action = std::move(number.action);
       step.always_acts = true;
       SetOutputs(node, step);
-    } else {
-      SLUICE_TRY(AddOperator(node, at, step));
+      AddStep(std::move(step));
+      return {};
     }
-    made_.where_.push_back(NameOfNode(node));
-    made_.steps_.push_back(std::move(step));
-    return {};
+    return AddOperator(node, at, std::move(step));
   }
 
-  Status AddOperator(const model::Node& node, std::size_t at, Step& step) {
+  void AddStep(Step step) {
+    views_.Add(step, made_.steps_.size());
+    made_.where_.push_back(NameOfNode(graph_.nodes[model::Index(step.nodes.front())]));
+    made_.steps_.push_back(std::move(step));
+  }
+
+  Status AddOperator(const model::Node& node, std::size_t at, Step step) {
     std::string_view name = node.op;
     const auto zeroed = std::ranges::find(kZeroed, name, &Replacement::op);
     if (zeroed != std::end(kZeroed)) name = zeroed->by;
@@ -212,36 +236,44 @@ class Preparation {
         zeroed != std::end(kZeroed) ? "memory_format" : std::string_view(found.written);
     SLUICE_ASSIGN(step.operands,
                   OperandsOf(node, schema, skipped == "self" ? "" : skipped, sources_));
-    const Signature signature{schema, step.operands};
+    const Signature signature{*step.op, schema, step.operands};
     const Rule rule = RuleOf(schema.name());
     if (rule) step.action = rule(signature);
     const bool drawn = DrawsNumbers(signature);
     if (drawn && !step.action)
       return InvalidArgument("this form of drawing random numbers is not supported yet");
-    step.always_acts = drawn || WritesStatistics(node);
+    // PyTorch has no derivative of the functional copy: the rule has.
+    step.always_acts = drawn || WritesStatistics(node) || schema.name() == "aten::copy";
     made_.draws_ = made_.draws_ || drawn;
-    if (!found.written.empty()) SLUICE_TRY(WriteInPlace(node, found.written, at, step));
-    if (WritesStatistics(node)) SLUICE_TRY(WriteStatistics(node, at));
+    const std::vector<model::ValueId> targets = TargetsOf(node, found.written);
+    if (!found.written.empty()) {
+      if (targets.size() != 1 || node.outputs.size() > 1)
+        return InvalidArgument(
+            fmt::format("expected a tensor as '{}', to write it", found.written));
+      WriteInPlace(node, targets.front(), step);
+    }
     aliases_.Add(node, schema);
     SetOutputs(node, step);
     NoteFallback(node, at, step);
+    // A view in place gives the tensor other sizes, and what lies in its memory stays.
+    const bool reshapes = !found.written.empty() && Views::Makes(schema);
+    AddStep(std::move(step));
+    for (const model::ValueId target : targets) SLUICE_TRY(FollowWrite(target, at, reshapes));
     return {};
   }
 
-  Status CheckUnseen(model::ValueId target, std::size_t at) {
-    const Register into = RegisterOf(target);
-    const auto seen = aliases_.SeenLater(
-        target, at, [&](model::ValueId other) { return registers_[model::Index(other)] == into; });
-    if (!seen) return {};
-    return InvalidArgument(
-        fmt::format("it writes '{}' in place, which is read later as '{}': write the network "
-                    "without this operation in place",
-                    graph_.value(target).name, graph_.value(*seen).name));
+  void WriteInPlace(const model::Node& node, model::ValueId target, Step& step) {
+    step.written = RegisterOf(target);
+    if (node.outputs.empty() || !node.outputs[0]) return;
+    registers_[model::Index(*node.outputs[0])] = step.written;
+    aliases_.Join(*node.outputs[0], target);
+    // What the tensor is from here on, also by its own name.
+    differs_[model::Index(target)] = true;
   }
 
-  Status Written(model::ValueId target, std::size_t at) {
-    SLUICE_TRY(CheckUnseen(target, at));
-    const auto parameter = by_register_.find(RegisterOf(target));
+  // A parameter that is written has its new tensor among what a run returns.
+  Status ListWritten(Register target) {
+    const auto parameter = by_register_.find(target);
     if (parameter == by_register_.end()) return {};
     const model::Parameter& what = graph_.parameters[parameter->second];
     if (what.trainable)
@@ -249,33 +281,71 @@ class Preparation {
           fmt::format("it writes the parameter '{}', which is trained", what.name));
     const auto listed =
         std::ranges::find(made_.written_, parameter->second, &Program::Given::place);
-    if (listed == made_.written_.end())
-      made_.written_.push_back({parameter->second, parameter->first});
+    if (listed == made_.written_.end()) made_.written_.push_back({parameter->second, target});
     return {};
   }
 
-  Status WriteInPlace(const model::Node& node, std::string_view what, std::size_t at, Step& step) {
-    const model::Argument* argument = model::Find(node, what);
-    const auto* target = argument ? std::get_if<model::ValueId>(&argument->value) : nullptr;
-    if (!target || node.outputs.size() > 1)
-      return InvalidArgument(fmt::format("expected a tensor as '{}', to write it", what));
-    SLUICE_TRY(Written(*target, at));
-    step.written = RegisterOf(*target);
-    if (!node.outputs.empty() && node.outputs[0]) {
-      registers_[model::Index(*node.outputs[0])] = step.written;
-      aliases_.Join(*node.outputs[0], *target);
-      // What the tensor is from here on, also by its own name.
-      differs_[model::Index(*target)] = true;
+  // After a step that has written `target`: what it is a view of gets the new numbers too, and the
+  // other views of that are made again, as far as they are read later.
+  Status FollowWrite(model::ValueId target, std::size_t at, bool reshapes) {
+    const Register into = RegisterOf(target);
+    const Register base = views_.BaseOf(into);
+    SLUICE_TRY(ListWritten(into));
+    std::set<std::size_t> again;
+    bool seen = false;
+    for (const model::ValueId other : aliases_.SeenLater(target, at)) {
+      const Register theirs = RegisterOf(other);
+      if (theirs == into) continue;
+      if (reshapes || views_.BaseOf(theirs) != base)
+        return InvalidArgument(
+            fmt::format("it writes '{}' in place, which is read later as '{}': write the network "
+                        "without this operation in place",
+                        graph_.value(target).name, graph_.value(other).name));
+      for (const Views::Made& each : views_.ChainOf(theirs)) again.insert(each.step);
+      differs_[model::Index(other)] = true;
+      seen = true;
     }
+    if (!seen) {
+      views_.Cut(into);
+      return {};
+    }
+    SLUICE_TRY(PutIntoBase(target, base, at));
+    for (const std::size_t each : again) AddStep(Step(made_.steps_[each]));
     return {};
   }
 
-  Status WriteStatistics(const model::Node& node, std::size_t at) {
-    for (const std::string_view name : kRunningStatistics) {
-      const model::Argument* argument = model::Find(node, name);
-      const auto* target = argument ? std::get_if<model::ValueId>(&argument->value) : nullptr;
-      if (target) SLUICE_TRY(Written(*target, at));
+  Status PutIntoBase(model::ValueId target, Register base, std::size_t at) {
+    const Register into = RegisterOf(target);
+    if (into == base) return {};
+    SLUICE_TRY(ListWritten(base));
+    Step step;
+    step.nodes = {model::NodeId{static_cast<std::uint32_t>(at)}};
+    step.region = graph_.nodes[at].region;
+    step.always_acts = true;
+    const auto act = [&](Action action, std::vector<Register> from, Register result) {
+      step.action = std::move(action);
+      step.operands.clear();
+      for (const Register each : from) step.operands.push_back(OfRegister(each));
+      step.outputs = {result};
+      AddStep(step);
+    };
+    // The places of the view's elements are what the view shows of the places of all elements.
+    Register places = NewRegister();
+    act(ReturnPlaces, {base}, places);
+    for (const Views::Made& each : views_.ChainOf(into)) {
+      if (!each.writable)
+        return InvalidArgument(
+            fmt::format("it writes '{}' in place, which is a view that PyTorch does not write "
+                        "through in training",
+                        graph_.value(target).name));
+      Step view = made_.steps_[each.step];
+      view.operands[0] = OfRegister(places);
+      places = NewRegister();
+      for (auto& output : view.outputs) output.reset();
+      view.outputs[each.output] = places;
+      AddStep(std::move(view));
     }
+    act(PutBack, {base, into, places}, base);
     return {};
   }
 
@@ -331,6 +401,9 @@ class Preparation {
   const model::Graph& graph_;
   const ProgramOptions& options_;
   Aliases aliases_;
+  Aliases memory_;                       // the same, of all nodes from the start
+  std::vector<model::ValueId> written_;  // what nodes write in place
+  Views views_;
   std::vector<std::optional<Register>> registers_;  // of values of the graph
   std::map<std::size_t, bool> known_;               // values that are there by now
   std::map<Register, std::size_t> by_register_;     // parameters, those that are not tied

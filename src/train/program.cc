@@ -5,36 +5,56 @@
 
 #include <algorithm>
 #include <exception>
-#include <new>
+
+#include "train/failure.h"
 
 namespace sluice::train {
 namespace {
 
-// The settings that regions of a graph change, put back at the end of a run.
-class RegionGuard {
+// The settings of a run, and those that regions of a graph change. They are of the thread, and are
+// put back at the end.
+class RunSettings {
  public:
-  explicit RegionGuard(at::DeviceType device)
+  RunSettings(at::DeviceType device, std::optional<at::ScalarType> autocast)
       : device_(device),
-        gradients_(at::GradMode::is_enabled()),
-        autocast_(at::autocast::is_autocast_enabled(device)) {}
-  ~RegionGuard() { Leave(); }
-  RegionGuard(const RegionGuard&) = delete;
-  RegionGuard& operator=(const RegionGuard&) = delete;
+        outer_gradients_(at::GradMode::is_enabled()),
+        outer_autocast_(at::autocast::is_autocast_enabled(device)),
+        outer_type_(at::autocast::get_autocast_dtype(device)),
+        autocast_(autocast.has_value()) {
+    if (autocast && *autocast != outer_type_) at::autocast::set_autocast_dtype(device_, *autocast);
+    // Casts of parameters are kept until the outermost of these ends.
+    at::autocast::increment_nesting();
+    Leave();
+  }
+  ~RunSettings() {
+    at::GradMode::set_enabled(outer_gradients_);
+    SetAutocast(outer_autocast_);
+    if (at::autocast::get_autocast_dtype(device_) != outer_type_)
+      at::autocast::set_autocast_dtype(device_, outer_type_);
+    if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
+  }
+  RunSettings(const RunSettings&) = delete;
+  RunSettings& operator=(const RunSettings&) = delete;
 
   void Enter(const model::Region& region) {
-    at::GradMode::set_enabled(gradients_ && !region.no_grad);
-    at::autocast::set_autocast_enabled(
-        device_, region.autocast_device.empty() ? autocast_ : region.autocast_enabled);
+    at::GradMode::set_enabled(outer_gradients_ && !region.no_grad);
+    SetAutocast(region.autocast_device.empty() ? autocast_ : region.autocast_enabled);
   }
   void Leave() {
-    at::GradMode::set_enabled(gradients_);
-    if (at::autocast::is_autocast_enabled(device_) != autocast_)
-      at::autocast::set_autocast_enabled(device_, autocast_);
+    at::GradMode::set_enabled(outer_gradients_);
+    SetAutocast(autocast_);
   }
 
  private:
+  void SetAutocast(bool on) {
+    if (at::autocast::is_autocast_enabled(device_) != on)
+      at::autocast::set_autocast_enabled(device_, on);
+  }
+
   at::DeviceType device_;
-  bool gradients_;
+  bool outer_gradients_;
+  bool outer_autocast_;
+  at::ScalarType outer_type_;
   bool autocast_;
 };
 
@@ -145,7 +165,7 @@ Result<Outcome> Program::Run(const Feed& feed) const {
                               .dropout = feed.dropout,
                               .looped = &looped,
                               .stack = &stack};
-  RegionGuard guard(device_.type());
+  RunSettings settings(device_.type(), autocast_);
   std::optional<std::uint32_t> region;
   std::size_t at = 0;
   try {
@@ -154,21 +174,17 @@ Result<Outcome> Program::Run(const Feed& feed) const {
       if (step.region != region) {
         region = step.region;
         if (region) {
-          guard.Enter(regions_[*region]);
+          settings.Enter(regions_[*region]);
         } else {
-          guard.Leave();
+          settings.Leave();
         }
       }
       RunStep(step, context);
     }
-  } catch (const c10::Error& error) {
-    return InvalidArgument(fmt::format("{}: {}", where_[at], error.what_without_backtrace()));
-  } catch (const std::bad_alloc&) {
-    return InvalidArgument(fmt::format("{}: there is not enough memory for it", where_[at]));
   } catch (const std::exception& error) {
-    return InvalidArgument(fmt::format("{}: {}", where_[at], error.what()));
+    return FailureOf(error, where_[at]);
   }
-  guard.Leave();
+  settings.Leave();
 
   Outcome outcome;
   for (const Register each : outputs_) outcome.outputs.push_back(registers[each]);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -17,6 +18,9 @@ struct ProgramOptions {
   // the default type of the process.
   at::Device device = at::kCPU;
   at::ScalarType real = at::kFloat;
+  // Operators that torch.autocast runs in a lower type run in this one. Parameters and gradients
+  // stay `real`, which is float32 then. Empty: there is no autocast but in regions that name it.
+  std::optional<at::ScalarType> autocast = std::nullopt;
   // Of the graph's inputs: those that each trial has its own of. Empty: none.
   std::vector<bool> stacked_inputs = {};
   // Of the graph's parameters: those that each trial has its own of although this graph neither
@@ -64,7 +68,8 @@ class Program {
   // another name. The message names the node.
   static Result<Program> Prepare(const model::Graph& graph, const ProgramOptions& options = {});
 
-  // Fails with invalid_argument where PyTorch refuses an operator. The message names the node.
+  // Fails with invalid_argument where PyTorch refuses an operator, and with unavailable where there
+  // is not enough memory. The message names the node.
   Result<Outcome> Run(const Feed& feed) const;
 
   // Whether each trial has its own of this parameter: it is trained or written, or the options say
@@ -106,6 +111,7 @@ class Program {
   std::vector<model::NodeId> dropout_;  // sorted
   std::size_t registers_ = 0;
   at::Device device_ = at::kCPU;
+  std::optional<at::ScalarType> autocast_;
   bool draws_ = false;
 };
 

@@ -16,6 +16,7 @@ using Action = std::function<void(Call&)>;
 
 // What a rule may look at when a program is prepared.
 struct Signature {
+  const c10::OperatorHandle& op;
   const c10::FunctionSchema& schema;
   const std::vector<Operand>& operands;
 

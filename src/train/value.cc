@@ -72,6 +72,8 @@ Value Reshaped(const Value& value, at::IntArrayRef sizes) {
   const bool stays = elements != 0 && so_far == before;
   const std::int64_t axis = stays ? static_cast<std::int64_t>(place) : 0;
   wanted.insert(wanted.begin() + axis, trials);
+  // PyTorch's reshape looks at strides first, for longer than a view of a small tensor takes.
+  if (stays && value.tensor.is_contiguous()) return Stacked(value.tensor.view(wanted), axis);
   return Stacked((stays ? value.tensor : InFront(value)).reshape(wanted), axis);
 }
 

@@ -77,14 +77,16 @@ class Drawing:
         x, p = given["input"], given["p"]
         if p == 0 or not given["train"]:
             return x
-        return x * self.mask(node, x.shape, 1 - p) / (1 - p) if p < 1 else x * 0
+        if p == 1:
+            return x * 0
+        return x * (self.mask(node, x.shape, 1 - p) / (1 - p)).to(x.dtype)
 
     def draw_feature_dropout(self, node, values, given):
         x, p = given["input"], given["p"]
         if p == 0 or not given["train"]:
             return x
         sizes = [*x.shape[:2], *(1 for _ in x.shape[2:])]
-        return x * self.mask(node, sizes, 1 - p) / (1 - p)
+        return x * (self.mask(node, sizes, 1 - p) / (1 - p)).to(x.dtype)
 
     def draw_alpha_dropout(self, node, values, given):
         x, p = given["input"], given["p"]
@@ -96,12 +98,40 @@ class Drawing:
         return x * kept * a + (kept - 1) * alpha * a + alpha * a * p
 
     def draw_rand(self, node, values, given):
-        return (self.bits(node, given["size"]) >> 8) * 2.0**-24
+        return self.of_unit(node, given["size"])
+
+    def inside_unit(self, node, sizes):
+        return (self.bits(node, sizes) + 0.5) * 2.0**-32
+
+    def of_unit(self, node, sizes):
+        return (self.bits(node, sizes) >> 8) * 2.0**-24
+
+    def normal(self, node, sizes):
+        uniform = self.inside_unit(node, (*sizes, 2))
+        return (uniform[..., 0].log() * -2).sqrt() * (uniform[..., 1] * (2 * math.pi)).cos()
 
     def draw_randn_like(self, node, values, given):
-        pairs = self.bits(node, (*given["self"].shape, 2))
-        uniform = (pairs + 0.5) * 2.0**-32
-        return (uniform[..., 0].log() * -2).sqrt() * (uniform[..., 1] * (2 * math.pi)).cos()
+        return self.normal(node, given["self"].shape)
+
+    def draw_normal(self, node, values, given):
+        x = given["self"]
+        return x.copy_(self.normal(node, x.shape) * given["std"] + given["mean"])
+
+    def draw_uniform(self, node, values, given):
+        x, least = given["self"], given["from"]
+        return x.copy_(least + (given["to"] - least) * self.of_unit(node, x.shape))
+
+    def draw_exponential(self, node, values, given):
+        x = given["self"]
+        return x.copy_(-self.inside_unit(node, x.shape).log() / given["lambd"])
+
+    def draw_rrelu(self, node, values, given):
+        x, lower, upper = given["self"], given["lower"], given["upper"]
+        if not given["training"]:
+            return None
+        slopes = lower + (upper - lower) * self.of_unit(node, x.shape)
+        found = torch.where(x > 0, x, x * slopes)
+        return x.copy_(found) if "rrelu_" in node["op"] else found
 
     def draw_bernoulli(self, node, values, given):
         x = given["self"]
@@ -140,9 +170,19 @@ class Drawing:
         return x, *(torch.cat(parts) for parts in zip(*ends, strict=True))
 
     def draw_scaled_dot_product_attention(self, node, values, given):
-        p = given["dropout_p"]
-        if not p:
+        if not given["dropout_p"]:
             return None
+        if not torch.is_autocast_enabled("cpu"):
+            return self.attention(node, given)
+        # What it takes and what it gives are rounded, and nothing between.
+        lower = torch.get_autocast_dtype("cpu")
+        wide = {name: each.to(lower).float() if isinstance(each, torch.Tensor)
+                and each.is_floating_point() else each for name, each in given.items()}
+        with torch.autocast("cpu", enabled=False):
+            return self.attention(node, wide).to(lower)
+
+    def attention(self, node, given):
+        p = given["dropout_p"]
         query, key, value = given["query"], given["key"], given["value"]
         if given["enable_gqa"]:
             key, value = (each.repeat_interleave(query.shape[-3] // each.shape[-3], -3)

@@ -3,6 +3,7 @@
 // order of the lines that name them. FEED has these lines:
 //
 //   trials SEED...                   a line of their seeds
+//   autocast TYPE                    computes in float32 under autocast; otherwise in float64
 //   input TYPE SIZES                 of all trials, in the order of the network
 //   parameter NAME TYPE SIZES        with the trials in front
 //   end
@@ -24,6 +25,7 @@
 #include <iostream>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -56,6 +58,7 @@ std::string NameOf(at::ScalarType type) {
 
 struct DriverFeed {
   std::vector<std::uint64_t> seeds;
+  std::optional<at::ScalarType> autocast;
   std::vector<at::Tensor> inputs;
   std::map<std::string, at::Tensor> parameters;
 };
@@ -75,6 +78,10 @@ DriverFeed ReadFeed(const std::string& path) {
     }
     if (what == "parameter") words >> name;
     words >> type;
+    if (what == "autocast") {
+      feed.autocast = Types().at(type);
+      continue;
+    }
     const std::vector<std::int64_t> sizes{std::istream_iterator<std::int64_t>(words), {}};
     order.push_back(at::empty(sizes, Types().at(type)));
     if (what == "input") {
@@ -125,13 +132,16 @@ at::Tensor Measure(const std::vector<Value>& outputs, std::int64_t trials) {
   at::Tensor sum = at::zeros({}, at::kDouble);
   for (const Value& each : outputs)
     if (each.tensor.is_floating_point())
-      sum = sum + each.tensor.square().mean() * static_cast<double>(trials);
+      sum = sum + each.tensor.to(at::kDouble).square().mean() * static_cast<double>(trials);
   return sum;
 }
 
 Status Drive(const std::string& network, const DriverFeed& feed, const std::string& results_path) {
   SLUICE_ASSIGN(const model::Graph graph, OpenGraph(network));
-  SLUICE_ASSIGN(const Program program, Program::Prepare(graph, {.real = at::kDouble}));
+  const at::ScalarType real = feed.autocast ? at::kFloat : at::kDouble;
+  at::set_default_dtype(c10::scalarTypeToTypeMeta(real));
+  SLUICE_ASSIGN(const Program program,
+                Program::Prepare(graph, {.real = real, .autocast = feed.autocast}));
   const auto trials = static_cast<std::int64_t>(feed.seeds.size());
   std::vector<at::Tensor> parameters;
   for (std::size_t i = 0; i < graph.parameters.size(); ++i) {
@@ -193,6 +203,5 @@ int main(int count, char** words) {
     std::cerr << "usage: train-driver ARCHIVE FEED RESULTS | --examples ARCHIVE\n";
     return 2;
   }
-  at::set_default_dtype(caffe2::TypeMeta::Make<double>());
   return StatusOf(Drive(words[1], ReadFeed(words[2]), words[3]));
 }

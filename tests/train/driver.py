@@ -20,11 +20,13 @@ class Results:
         self.fallbacks, self.looped = [], []
 
 
-def run(subject, seeds, inputs, parameters, folder):
-    """`parameters` are by name, with the trials in front. Fails with Refused, in the words of the
-    program."""
+def run(subject, seeds, inputs, parameters, folder, autocast=""):
+    """`parameters` are by name, with the trials in front. Computes in float64, or in float32 under
+    `autocast`, the name of a type. Fails with Refused, in the words of the program."""
     feed, results = folder / "feed", folder / "results"
     lines, tensors = [f"trials {' '.join(map(str, seeds))}"], []
+    if autocast:
+        lines.append(f"autocast {autocast}")
     for tensor in inputs:
         lines.append(_line("input", tensor))
         tensors.append(tensor)

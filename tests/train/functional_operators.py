@@ -34,10 +34,11 @@ OTHERS = re.compile(
 RANDOM = re.compile(
     r".*(rand|normal|bernoulli|dropout|multinomial|poisson$|rrelu|binomial|fractional)")
 DRAWN = {
-    "alpha_dropout", "bernoulli", "dropout", "feature_alpha_dropout", "feature_dropout", "rand",
-    "rand_like", "randn", "randn_like",
+    "alpha_dropout", "bernoulli", "dropout", "exponential", "feature_alpha_dropout",
+    "feature_dropout", "normal_functional", "rand", "rand_like", "randn", "randn_like", "rrelu",
+    "uniform",
 }
-# What asks for memory that is not written is given zeros (prepare.cc).
+# What asks for memory that is not written is given zeros (preparation.cc).
 EMPTY = {"empty", "empty_like", "new_empty"}
 
 

@@ -11,10 +11,12 @@ import walker
 from draws import Drawing
 from networks import NETWORKS
 from oracle import SEED, inputs_of
+from writing_networks import NETWORKS as WRITING
 
 TAKEN = [network for network in NETWORKS if not network.refused]
 if not os.environ.get("SLUICE_SOAK"):
     TAKEN = TAKEN[::2]  # each one is exported, which takes longest
+TAKEN += WRITING
 TRIALS = 3
 BOUND = 1e-10
 # Of real numbers alone; complex ones as they are.

@@ -43,6 +43,7 @@ constexpr Entry kRules[] = {
     {"exp", LikeFirst},
     {"exp2", LikeFirst},
     {"expm1", LikeFirst},
+    {"exponential", LikeFirst},
     {"feature_alpha_dropout", LikeFirst},
     {"feature_dropout", LikeFirst},
     {"fill", LikeFirst},

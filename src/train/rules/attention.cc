@@ -20,12 +20,20 @@ at::Tensor Folded(const Value& value, std::int64_t rank, std::int64_t trials) {
   return tensor.flatten(0, rank - 3);
 }
 
-// As PyTorch defines it, with dropout of the weights by draws of each trial.
+// As PyTorch defines it, with dropout of the weights by draws of each trial. In lower precision its
+// operands and its result are rounded, and nothing between them.
 Value AttentionWithDropout(const Call& call, const Rates& rates) {
   const std::int64_t trials = call.trials();
-  const at::Tensor query = At(call.Tensor(0), 0, trials);
+  const at::Tensor& given = call.Tensor(0).tensor;
+  const at::ScalarType type = AutocastType(given).value_or(given.scalar_type());
+  const bool lower = IsLower(type);
+  const WithoutAutocast guard(given);
+  const auto operand = [&](const at::Tensor& tensor) {
+    return lower ? tensor.to(type).to(at::kFloat) : tensor;
+  };
+  const at::Tensor query = operand(At(call.Tensor(0), 0, trials));
   const auto heads = [&](int place) {
-    const at::Tensor tensor = At(call.Tensor(place), 0, trials);
+    const at::Tensor tensor = operand(At(call.Tensor(place), 0, trials));
     if (!call.Flag(7) || tensor.size(-3) == query.size(-3)) return tensor;
     return tensor.repeat_interleave(query.size(-3) / tensor.size(-3), -3);
   };
@@ -42,15 +50,16 @@ Value AttentionWithDropout(const Call& call, const Rates& rates) {
   if (call.Has(3)) {
     const Value& mask = call.Tensor(3);
     const at::Tensor tensor = InFront(mask, query.dim() - 1);
-    scores = scores +
-             (tensor.scalar_type() == at::kBool ? Forbidding(tensor, scores.options()) : tensor);
+    scores = scores + (tensor.scalar_type() == at::kBool ? Forbidding(tensor, scores.options())
+                                                         : operand(tensor));
   }
   at::Tensor weights = at::softmax(scores, -1);
   if (!AllZero(rates)) {
     const Sizes sizes(weights.sizes().begin() + 1, weights.sizes().end());
     weights = weights * DropoutMask(call, sizes, rates, weights.options());
   }
-  return Stacked(at::matmul(weights, value));
+  const at::Tensor y = at::matmul(weights, value);
+  return Stacked(lower ? y.to(type) : y);
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
@@ -25,86 +24,22 @@ bool TypesWouldChange(at::ArrayRef<const Value*> values) {
 
 // Of the operands in these places: the arguments to call the operator with, and where the trials
 // are in the result. Empty if it must run trial by trial.
-struct Joined {
+struct JoinedCall {
   std::vector<c10::IValue>& stack;
   std::int64_t trailing = 0;
 };
-std::optional<Joined> Aligning(const Call& call, const std::vector<int>& places) {
+std::optional<JoinedCall> Aligning(const Call& call, const std::vector<int>& places) {
   c10::SmallVector<const Value*, 4> values;
   for (const int place : places) values.push_back(&call.Tensor(place));
   if (TypesWouldChange(values)) return std::nullopt;
   Aligned aligned = Align(values);
-  Joined joined{call.BoxedAll(), aligned.trailing};
+  JoinedCall joined{call.BoxedAll(), aligned.trailing};
   for (std::size_t i = 0; i < places.size(); ++i)
     if (aligned.tensors[i].defined()) joined.stack[places[i]] = std::move(aligned.tensors[i]);
   return joined;
 }
 
 at::Tensor OnlyResult(std::vector<c10::IValue>& stack) { return std::move(stack[0]).toTensor(); }
-
-// The commonest operators are called directly: boxing their arguments takes as long as computing a
-// small tensor.
-using Unary = at::Tensor (*)(const at::Tensor&);
-struct UnaryRow {
-  std::string_view op;
-  Unary compute;
-};
-constexpr UnaryRow kUnary[] = {
-    {"aten::relu", at::relu},           {"aten::tanh", at::tanh}, {"aten::sigmoid", at::sigmoid},
-    {"aten::silu", at::silu},           {"aten::neg", at::neg},   {"aten::exp", at::exp},
-    {"aten::hardswish", at::hardswish},
-};
-using BinaryCall = at::Tensor (*)(const at::Tensor&, const at::Tensor&);
-struct BinaryCallRow {
-  std::string_view op;
-  BinaryCall compute;
-};
-constexpr BinaryCallRow kBinaryCalls[] = {
-    {"aten::add", [](const at::Tensor& a, const at::Tensor& b) { return at::add(a, b); }},
-    {"aten::sub", [](const at::Tensor& a, const at::Tensor& b) { return at::sub(a, b); }},
-    {"aten::mul", [](const at::Tensor& a, const at::Tensor& b) { return at::mul(a, b); }},
-    {"aten::div", [](const at::Tensor& a, const at::Tensor& b) { return at::div(a, b); }},
-};
-
-Action DirectUnary(const Signature& signature) {
-  const UnaryRow* found = std::ranges::find(kUnary, signature.schema.name(), &UnaryRow::op);
-  if (found == std::end(kUnary) || signature.operands.size() != 1) return {};
-  return [compute = found->compute](Call& call) {
-    const Value& x = call.Tensor(0);
-    call.Return(Stacked(compute(x.tensor), x.axis));
-  };
-}
-
-// Whether a tensor broadcasts with others that have so many dimensions behind the trials.
-bool Fits(const Value& x, std::int64_t trailing) {
-  return x.stacked() ? x.trailing() == trailing : x.rank() <= trailing;
-}
-
-// Two tensors whose trials meet as they are; all else goes the general way.
-Action DirectBinary(const Signature& signature, Action general) {
-  const BinaryCallRow* found =
-      std::ranges::find(kBinaryCalls, signature.schema.name(), &BinaryCallRow::op);
-  if (found == std::end(kBinaryCalls) || signature.schema.overload_name() != "Tensor")
-    return general;
-  const int alpha = signature.Place("alpha");
-  if (alpha >= 0) {
-    const c10::IValue& factor = signature.operands[alpha].constant;
-    if (!factor.isInt() || factor.toInt() != 1) return general;
-  }
-  return [compute = found->compute, general = std::move(general)](Call& call) {
-    const Value& a = call.Tensor(0);
-    const Value& b = call.Tensor(1);
-    const Value& leader = a.stacked() ? a : b;
-    if (!a.tensor.defined() || !b.tensor.defined() ||
-        a.tensor.scalar_type() != b.tensor.scalar_type())
-      return general(call);
-    const std::int64_t trailing = leader.trailing();
-    if (!Fits(a, trailing) || !Fits(b, trailing)) return general(call);
-    at::Tensor y = compute(a.tensor, b.tensor);
-    const std::int64_t axis = y.dim() - trailing - 1;
-    call.Return(Stacked(std::move(y), axis));
-  };
-}
 
 }  // namespace
 
@@ -113,11 +48,10 @@ Action Elementwise(const Signature& signature) {
   if (signature.schema.returns().size() != 1 ||
       signature.schema.returns()[0].type()->kind() != c10::TypeKind::TensorType)
     return {};
-  if (Action direct = DirectUnary(signature)) return direct;
   std::vector<int> tensors = signature.Tensors();
   // The other operand only tells the type.
   if (name == "aten::to" || name == "aten::type_as") tensors.resize(1);
-  return DirectBinary(signature, [places = std::move(tensors)](Call& call) {
+  return Direct(signature, [places = std::move(tensors)](Call& call) {
     if (places.size() == 1) {
       const Value& only = call.Tensor(places[0]);
       auto& stack = call.BoxedAll();
@@ -174,10 +108,26 @@ Action LikeShared(const Signature& signature) {
   };
 }
 
+Action Copy(const Signature& signature) {
+  if (signature.Tensors().size() < 2) return Elementwise(signature);
+  return [](Call& call) {
+    const Value& to = call.Tensor(0);
+    const Value& from = call.Tensor(1);
+    Sizes sizes = to.sizes();
+    if (from.stacked()) sizes.insert(sizes.begin(), call.trials());
+    at::Tensor y = InFront(from, to.rank()).expand(sizes).to(to.tensor.options());
+    call.Return(from.stacked() ? Stacked(std::move(y)) : Shared(std::move(y)));
+  };
+}
+
 Action Prelu(const Signature&) {
   return [](Call& call) {
-    const Value& x = call.Tensor(0);
+    Value x = call.Tensor(0);
     Value slope = call.Tensor(1);
+    if (const auto lower = AutocastType(x.tensor)) {
+      x.tensor = x.tensor.to(*lower);
+      slope.tensor = slope.tensor.to(*lower);
+    }
     // Channels are the second of the dimensions.
     Sizes sizes(std::max<std::int64_t>(x.rank() - 1, 1), 1);
     sizes[0] = -1;

@@ -1,3 +1,5 @@
+#include <ATen/autocast_mode.h>
+
 #include <cctype>
 #include <string>
 #include <utility>
@@ -67,7 +69,7 @@ Value LinearOf(const Value& x, const Value& weight, const Value& bias, std::int6
   if (!bias.stacked()) return Stacked(at::linear(in, weight.tensor, bias.tensor), axis);
   const Value y = Stacked(at::linear(in, weight.tensor), axis);
   const Aligned both = Align({&y, &bias});
-  at::Tensor sum = both.tensors[0] + both.tensors[1];
+  at::Tensor sum = both.tensors[0] + both.tensors[1].to(both.tensors[0].scalar_type());
   const std::int64_t place = sum.dim() - both.trailing - 1;
   return Stacked(std::move(sum), place);
 }
@@ -84,6 +86,18 @@ Action Linear(const Signature&) {
 
 Action Matmul(const Signature& signature) {
   if (signature.Tensors().size() != 2) return {};
+  const std::string& name = signature.schema.name();
+  if (name == "aten::dot" || name == "aten::mv") {
+    // Not all devices have them among the operators of lower precision.
+    return [](Call& call) {
+      const at::Tensor& like = call.Tensor(0).tensor;
+      const auto key =
+          at::autocast::get_autocast_dispatch_key_from_device_type(like.device().type());
+      std::optional<WithoutAutocast> guard;
+      if (AutocastType(like) && !call.step().op->hasKernelForDispatchKey(key)) guard.emplace(like);
+      call.Return(Product(call.Tensor(0), call.Tensor(1), call.trials()));
+    };
+  }
   return [](Call& call) { call.Return(Product(call.Tensor(0), call.Tensor(1), call.trials())); };
 }
 

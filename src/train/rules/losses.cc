@@ -6,12 +6,12 @@ namespace sluice::train {
 namespace {
 
 // The places of the arguments.
-struct Places {
+struct LossPlaces {
   int target, weight, reduction, ignore, smoothing;
 };
 
 // The number by which a mean divides: of all trials, or of each.
-Value Weight(const Call& call, const Places& places, const Value& target) {
+Value Weight(const Call& call, const LossPlaces& places, const Value& target) {
   const at::Tensor& classes = target.tensor;
   at::Tensor counted = classes != call.Integer(places.ignore);
   const Value& weight = call.Tensor(places.weight);
@@ -22,7 +22,7 @@ Value Weight(const Call& call, const Places& places, const Value& target) {
                  Reduction::kSum);
 }
 
-void Loss(Call& call, const Places& places) {
+void Loss(Call& call, const LossPlaces& places) {
   const Value& scores = call.Tensor(0);
   const Value& target = call.Tensor(places.target);
   const std::int64_t rank = scores.rank();
@@ -50,7 +50,7 @@ void Loss(Call& call, const Places& places) {
 
 // Also the negative log likelihood.
 Action CrossEntropy(const Signature& signature) {
-  const Places places{.target = signature.Place("target"),
+  const LossPlaces places{.target = signature.Place("target"),
                       .weight = signature.Place("weight"),
                       .reduction = signature.Place("reduction"),
                       .ignore = signature.Place("ignore_index"),

@@ -45,7 +45,12 @@ Value OverLastDims(const Value& x, const Value& gain, const Value& bias, std::in
   };
   if (!gain.stacked() && !bias.stacked())
     return as_in(normalise(in.tensor, gain.tensor, bias.tensor));
-  return Affine(as_in(normalise(in.tensor, at::Tensor(), at::Tensor())), gain, bias);
+  const at::ScalarType type = in.tensor.scalar_type();
+  if (!IsLower(type)) return Affine(as_in(normalise(in.tensor, {}, {})), gain, bias);
+  // The operator itself rounds once, at the end.
+  Value y = Affine(as_in(normalise(in.tensor.to(at::kFloat), {}, {})), gain, bias);
+  y.tensor = y.tensor.to(type);
+  return y;
 }
 
 }  // namespace

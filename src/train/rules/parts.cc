@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "train/rules/rules.h"
@@ -36,6 +37,22 @@ Gathered Together(const Call& call) {
   return gathered;
 }
 
+// Called as C++ calls them, without boxed arguments: most networks have one.
+Action Softmax(const Signature& signature) {
+  if (signature.schema.overload_name() != "int" || signature.Place("dtype") != 2) return {};
+  using Compute = at::Tensor (*)(const at::Tensor&, std::int64_t, std::optional<at::ScalarType>);
+  const std::string& name = signature.schema.name();
+  const Compute compute = name == "aten::softmax"       ? static_cast<Compute>(at::softmax)
+                          : name == "aten::log_softmax" ? static_cast<Compute>(at::log_softmax)
+                                                        : nullptr;
+  if (!compute) return {};
+  return [compute](Call& call) {
+    const Value& x = call.Tensor(0);
+    if (x.rank() == 0) return call.Loop();
+    call.Return(Stacked(compute(x.tensor, x.Physical(call.Integer(1)), call.Type(2)), x.axis));
+  };
+}
+
 }  // namespace
 
 Action AlongDim(const Signature& signature) {
@@ -43,6 +60,7 @@ Action AlongDim(const Signature& signature) {
   const int many = signature.Place("dims");
   const std::vector<int> tensors = signature.Tensors();
   if ((one < 0) == (many < 0) || tensors.size() != 1) return {};
+  if (Action softmax = Softmax(signature)) return softmax;
   return [one, many, self = tensors.front()](Call& call) {
     const Value& x = call.Tensor(self);
     // An empty list of dimensions means what only the operator knows: all of them, in some.

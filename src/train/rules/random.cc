@@ -5,8 +5,23 @@
 #include "train/rules/rules.h"
 
 namespace sluice::train {
+namespace {
 
-// Numbers of a normal law, each of two draws (Box and Muller).
+// Above 0 and below 1.
+double InsideUnit(std::uint32_t bits) { return (static_cast<double>(bits) + 0.5) * 0x1p-32; }
+// From 0 to below 1, as fine as float32 tells numbers apart.
+double OfUnit(std::uint32_t bits) { return static_cast<double>(bits >> 8) * 0x1p-24; }
+
+// Numbers of a normal law, each of two draws (Box and Muller): [F, sizes...] in double precision.
+at::Tensor StandardNormal(const Call& call, Sizes sizes) {
+  sizes.push_back(2);
+  const at::Tensor uniform = Drawn(call, sizes, at::dtype(at::kDouble), InsideUnit);
+  const at::Tensor radius = (uniform.select(-1, 0).log() * -2).sqrt();
+  return radius * (uniform.select(-1, 1) * (2 * M_PI)).cos();
+}
+
+}  // namespace
+
 Action RandNormal(const Signature& signature) {
   const int sizes = signature.Place("size");
   const int self = signature.Place("self");
@@ -16,17 +31,11 @@ Action RandNormal(const Signature& signature) {
     at::TensorOptions options = at::TensorOptions(at::kCPU).dtype(at::get_default_dtype());
     if (self >= 0) options = call.Tensor(self).tensor.options();
     if (type >= 0 && call.Has(type)) options = options.dtype(*call.Type(type));
-    Sizes wanted = sizes >= 0 ? call.Integers(sizes) : call.Tensor(self).sizes();
-    wanted.push_back(2);
-    const at::Tensor uniform = Drawn(call, wanted, at::dtype(at::kDouble), [](std::uint32_t bits) {
-      return (static_cast<double>(bits) + 0.5) * 0x1p-32;
-    });
-    const at::Tensor radius = (uniform.select(-1, 0).log() * -2).sqrt();
-    call.Return(Stacked((radius * (uniform.select(-1, 1) * (2 * M_PI)).cos()).to(options)));
+    const Sizes wanted = sizes >= 0 ? call.Integers(sizes) : call.Tensor(self).sizes();
+    call.Return(Stacked(StandardNormal(call, wanted).to(options)));
   };
 }
 
-// Uniform numbers from 0 to 1, as fine as float32 tells them apart.
 Action Rand(const Signature& signature) {
   const int sizes = signature.Place("size");
   const int self = signature.Place("self");
@@ -37,9 +46,7 @@ Action Rand(const Signature& signature) {
     if (self >= 0) options = call.Tensor(self).tensor.options();
     if (type >= 0 && call.Has(type)) options = options.dtype(*call.Type(type));
     const Sizes wanted = sizes >= 0 ? call.Integers(sizes) : call.Tensor(self).sizes();
-    call.Return(Stacked(Drawn(call, wanted, options, [](std::uint32_t bits) {
-      return static_cast<double>(bits >> 8) * 0x1p-24;
-    })));
+    call.Return(Stacked(Drawn(call, wanted, options, OfUnit)));
   };
 }
 
@@ -54,6 +61,64 @@ Action Bernoulli(const Signature& signature) {
     call.Return(Stacked(Drawn(call, x.sizes(), x.tensor.options(), [bound](std::uint32_t bits) {
       return static_cast<double>(bits) < bound ? 1.0 : 0.0;
     })));
+  };
+}
+
+// Numbers in the sizes and the type of an operand, which is written in place.
+Action Uniform(const Signature& signature) {
+  if (signature.Place("from") != 1 || signature.Place("to") != 2) return {};
+  return [](Call& call) {
+    const Value& x = call.Tensor(0);
+    const double from = call.Real(1);
+    const double width = call.Real(2) - from;
+    TORCH_CHECK(width >= 0, "expected uniform numbers from ", from, " to more, found ",
+                call.Real(2));
+    call.Return(Stacked(Drawn(call, x.sizes(), x.tensor.options(),
+                              [=](std::uint32_t bits) { return from + width * OfUnit(bits); })));
+  };
+}
+
+Action Normal(const Signature& signature) {
+  if (signature.Place("mean") != 1 || signature.Place("std") != 2) return {};
+  return [](Call& call) {
+    const Value& x = call.Tensor(0);
+    TORCH_CHECK(call.Real(2) >= 0, "expected a deviation of at least 0, found ", call.Real(2));
+    const at::Tensor numbers = StandardNormal(call, x.sizes()) * call.Real(2) + call.Real(1);
+    call.Return(Stacked(numbers.to(x.tensor.options())));
+  };
+}
+
+Action Exponential(const Signature& signature) {
+  if (signature.Place("lambd") != 1) return {};
+  return [](Call& call) {
+    const Value& x = call.Tensor(0);
+    const double rate = call.Real(1);
+    TORCH_CHECK(rate > 0, "expected a rate above 0, found ", rate);
+    call.Return(Stacked(Drawn(call, x.sizes(), x.tensor.options(), [=](std::uint32_t bits) {
+      return -std::log(InsideUnit(bits)) / rate;
+    })));
+  };
+}
+
+// Elements that are not positive are scaled by slopes between two bounds, drawn in training.
+Action RandomRelu(const Signature& signature) {
+  if (signature.Place("lower") != 1 || signature.Place("upper") != 2 ||
+      signature.Place("training") != 3)
+    return {};
+  return [](Call& call) {
+    const Value& x = call.Tensor(0);
+    const double lower = call.Real(1);
+    const double upper = call.Real(2);
+    if (!call.Flag(3))
+      return call.Return(Stacked(at::leaky_relu(x.tensor, (lower + upper) / 2), x.axis));
+    const Value slopes =
+        Stacked(Drawn(call, x.sizes(), x.tensor.options(),
+                      [=](std::uint32_t bits) { return lower + (upper - lower) * OfUnit(bits); }));
+    const Aligned both = Align({&x, &slopes});
+    at::Tensor y =
+        at::where(both.tensors[0] > 0, both.tensors[0], both.tensors[0] * both.tensors[1]);
+    const std::int64_t axis = y.dim() - both.trailing - 1;
+    call.Return(Stacked(std::move(y), axis));
   };
 }
 

@@ -32,6 +32,9 @@ at::Tensor InFrontOf(const Value& value, std::int64_t trials) {
   return value.tensor.defined() ? At(value, 0, trials) : at::Tensor();
 }
 
+// PyTorch's LSTM adds up its gates in float32.
+at::Tensor Wide(const at::Tensor& x) { return IsLower(x.scalar_type()) ? x.to(at::kFloat) : x; }
+
 // One time: `in` is the product of the input and its weights, [F, B, gates * H].
 Carried Next(Cell cell, const at::Tensor& in, const Carried& before, const at::Tensor& columns,
              const at::Tensor& bias) {
@@ -39,7 +42,7 @@ Carried Next(Cell cell, const at::Tensor& in, const Carried& before, const at::T
       bias.defined() ? at::baddbmm(bias, before.hidden, columns) : at::bmm(before.hidden, columns);
   switch (cell) {
     case Cell::kLstm: {
-      const auto gates = (in + own).chunk(4, -1);
+      const auto gates = (Wide(in) + Wide(own)).chunk(4, -1);
       const at::Tensor memory =
           gates[1].sigmoid() * before.memory + gates[0].sigmoid() * gates[2].tanh();
       return {gates[3].sigmoid() * memory.tanh(), memory};
@@ -142,9 +145,12 @@ void RunLayers(Call& call, Cell cell) {
     if (masks.defined() && layer + 1 < layers) together = together * masks.select(1, layer);
     x = Stacked(std::move(together));
   }
-  call.Return(Stacked(batch_first ? x.tensor.transpose(1, 2) : x.tensor));
-  call.Return(Stacked(at::stack(hidden, 1)));
-  if (cell == Cell::kLstm) call.Return(Stacked(at::stack(memory, 1)));
+  // An LSTM is among the operators of lower precision, the others only call some.
+  const auto lower = cell == Cell::kLstm ? AutocastType(x.tensor) : std::nullopt;
+  const auto give = [&](const at::Tensor& y) { call.Return(Stacked(lower ? y.to(*lower) : y)); };
+  give(batch_first ? x.tensor.transpose(1, 2) : x.tensor);
+  give(at::stack(hidden, 1));
+  if (cell == Cell::kLstm) give(at::stack(memory, 1));
 }
 
 }  // namespace

@@ -86,6 +86,7 @@ constexpr RuleRow kRules[] = {
     {"aten::conv_transpose1d", TransposedConvolution},
     {"aten::conv_transpose2d", TransposedConvolution},
     {"aten::conv_transpose3d", TransposedConvolution},
+    {"aten::copy", Copy},
     {"aten::copysign", Elementwise},
     {"aten::cos", Elementwise},
     {"aten::cosh", Elementwise},
@@ -115,8 +116,10 @@ constexpr RuleRow kRules[] = {
     {"aten::expand", Expand},
     {"aten::expand_as", ExpandAs},
     {"aten::expm1", Elementwise},
+    {"aten::exponential", Exponential},
     {"aten::feature_alpha_dropout", FeatureAlphaDropout},
     {"aten::feature_dropout", FeatureDropout},
+    {"aten::fill", Copy},
     {"aten::fix", Elementwise},
     {"aten::flatten", Flatten},
     {"aten::flip", AlongDim},
@@ -220,6 +223,7 @@ constexpr RuleRow kRules[] = {
     {"aten::nll_loss", CrossEntropy},
     {"aten::nll_loss_nd", CrossEntropy},
     {"aten::norm", Reduce},
+    {"aten::normal_functional", Normal},
     {"aten::not_equal", Elementwise},
     {"aten::one_hot", OneHot},
     {"aten::ones_like", LikeShared},
@@ -257,6 +261,7 @@ constexpr RuleRow kRules[] = {
     {"aten::rnn_tanh_cell", RecurrentCell},
     {"aten::roll", AlongDim},
     {"aten::round", Elementwise},
+    {"aten::rrelu", RandomRelu},
     {"aten::rsqrt", Elementwise},
     {"aten::rsub", Elementwise},
     {"aten::scaled_dot_product_attention", Attention},
@@ -306,6 +311,7 @@ constexpr RuleRow kRules[] = {
     {"aten::type_as", Elementwise},
     {"aten::unbind", Unbind},
     {"aten::unflatten", Unflatten},
+    {"aten::uniform", Uniform},
     {"aten::unsqueeze", Unsqueeze},
     {"aten::upsample_bicubic2d", Images2d},
     {"aten::upsample_bilinear2d", Images2d},
@@ -345,11 +351,13 @@ bool DrawsNumbers(const Signature& signature) {
     return !(p.isDouble() && p.toDouble() == 0) && !(trains.isBool() && !trains.toBool());
   }
   if (rule == Dropout || rule == FeatureDropout || rule == AlphaDropout ||
-      rule == FeatureAlphaDropout) {
-    const c10::IValue& trains = signature.operands[signature.Place("train")].constant;
+      rule == FeatureAlphaDropout || rule == RandomRelu) {
+    const char* const name = rule == RandomRelu ? "training" : "train";
+    const c10::IValue& trains = signature.operands[signature.Place(name)].constant;
     return !(trains.isBool() && !trains.toBool());
   }
-  return rule == Rand || rule == RandNormal || rule == Bernoulli;
+  constexpr Rule kDrawing[] = {Rand, RandNormal, Bernoulli, Uniform, Normal, Exponential};
+  return std::ranges::find(kDrawing, rule) != std::end(kDrawing);
 }
 
 }  // namespace sluice::train

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <optional>
+
 #include "train/step.h"
 
 namespace sluice::train {
@@ -11,12 +13,30 @@ Rule RuleOf(std::string_view op);
 // Whether an operator draws random numbers, so that trials differ even if its operands are shared.
 bool DrawsNumbers(const Signature& signature);
 
+// The type that torch.autocast's list of lower precision means here, if autocast is on. A rule that
+// calls other operators than its own must cast as its own would.
+std::optional<at::ScalarType> AutocastType(const at::Tensor& like);
+// Operators do not cast while this lives.
+class WithoutAutocast {
+ public:
+  explicit WithoutAutocast(const at::Tensor& like);
+
+ private:
+  c10::impl::ExcludeDispatchKeyGuard guard_;
+};
+// bfloat16 or float16, whose sums PyTorch computes in float32.
+bool IsLower(at::ScalarType type);
+
 // Rules that several operators share. An argument is found by its name in the schema.
+
+// direct.cc: without boxed arguments where the signature allows it, otherwise as `general` does
+Action Direct(const Signature& signature, Action general);
 
 // elementwise.cc
 Action Elementwise(const Signature& signature);      // operands broadcast, the result is like them
 Action ElementwiseLoss(const Signature& signature);  // the same with a reduction
 Action LikeShared(const Signature& signature);       // takes sizes and type of a tensor: zeros_like
+Action Copy(const Signature& signature);             // the second in sizes and type of the first
 Action Prelu(const Signature& signature);            // one slope, or one for each channel
 
 // shape.cc
@@ -107,6 +127,10 @@ at::Tensor DropoutMask(const Call& call, at::IntArrayRef sizes, const Rates& rat
 Action Rand(const Signature& signature);
 Action RandNormal(const Signature& signature);
 Action Bernoulli(const Signature& signature);
+Action Uniform(const Signature& signature);
+Action Normal(const Signature& signature);
+Action Exponential(const Signature& signature);
+Action RandomRelu(const Signature& signature);
 
 // The mean or sum of all elements of a trial, as the loss operators count reductions.
 enum class Reduction : std::int64_t { kNone = 0, kMean = 1, kSum = 2 };
