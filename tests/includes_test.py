@@ -158,7 +158,8 @@ def test_the_rooms_keep_to_the_plan():
 
 UNNAMED = re.compile(r"^namespace \{$(.*?)^\}  // namespace$", re.MULTILINE | re.DOTALL)
 # What begins a line in a namespace: a type, else the first name before ( { = [ or ;
-DEFINES = re.compile(r"(?:struct|class|enum class|enum|using) (\w+)|.*?\b(\w+)(?:\(|\{| =|\[|;)")
+DEFINES = re.compile(r"(?:struct|class|enum class|enum) (\w+)|using (?:\w+::)*(\w+)"
+                     r"|.*?\b(\w+)(?:\(|\{| =|\[|;)")
 MAY_REPEAT = re.compile(
     r"using (::)?(std|testing)::|namespace fs =|TEST|INSTANTIATE|template|requires")
 
@@ -171,7 +172,7 @@ def local_names(text):
             if line and line[0] not in " }/#)" and not MAY_REPEAT.match(line):
                 match = DEFINES.match(line)
                 if match:
-                    names[match.group(1) or match.group(2)] = line
+                    names[match.group(match.lastindex)] = line
     return names
 
 
@@ -210,6 +211,8 @@ def test_a_repeated_name_is_found():
     assert repeated("struct Row {", "class Row {")
     assert not repeated("int Width(int x) {", "int Height(int x) {")
     assert not repeated("using Json = nlohmann::json;", "using Json = nlohmann::json;")
+    assert not repeated("using model::Law;", "using model::Parameter;")
+    assert repeated("using model::Law;", "using policy::Law;")
     assert not repeated("using ::testing::Not;", "using ::testing::Not;")
 
 

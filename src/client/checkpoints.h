@@ -20,7 +20,7 @@ namespace sluice::client {
 // saved.
 //
 //   latest            the latest checkpoint
-//   best              the checkpoint at the work of the trial's best report, unless it is the latest
+//   best              the checkpoint at the work of the trial's best report, unless that is latest
 //   .previous         the latest checkpoint while a new one is put in its place
 //   .writing/LAUNCH   a checkpoint that is being written
 //

@@ -34,11 +34,11 @@ struct ExamplesCheck {
   std::vector<ComparedOutput> outputs;  // all that were compared
 };
 
-// An output counts as equal if no element differs by more than this fraction of the output's largest
-// magnitude, or of 0.01 if that is larger. The trainer adds in another order than PyTorch, so an
-// element differs by a few rounding errors of 6e-8 for each operator on the way to it. Over the 138
-// networks of tests/model the largest fraction is 2e-6. Whole numbers and truth values must be the
-// same.
+// An output counts as equal if no element differs by more than this fraction of the output's
+// largest magnitude, or of 0.01 if that is larger. The trainer adds in another order than PyTorch,
+// so an element differs by a few rounding errors of 6e-8 for each operator on the way to it. Over
+// the 138 networks of tests/model the largest fraction is 2e-6. Whole numbers and truth values must
+// be the same.
 constexpr double kExamplesBound = 1e-4;
 // The same if the graph computes in float16 or bfloat16 anywhere: their rounding errors are 5e-4
 // and 4e-3.

@@ -4,7 +4,7 @@
 //   optimizer sgd|adam|adamw NESTEROV loops|operators
 //   steps COUNT STEPS_PER_UNIT
 //   trial JOINS LEAVES lr momentum dampening beta1 beta2 eps weight_decay CLIP KIND gamma every
-//         over last rise div warmup AT...    steps from JOINS on and below LEAVES; CLIP below 0: none
+//         over last rise div warmup AT...    steps from JOINS on, below LEAVES; CLIP below 0: none
 //   tensor SIZE lr decay eps                 elements of a trial, and the factors
 //   end
 //

@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kScales[] = {1, 2, 4, 8};
 constexpr std::size_t kLeastScales = 3;  // with fewer, an exponent says nothing
-constexpr std::int64_t kSteps = 3;
+constexpr std::int64_t kCheckedSteps = 3;
 constexpr int kSeeds = 3;
 // Learning rates with which sizes move in three steps, but not far.
 constexpr double kAdamRate = 1.0 / 256;
@@ -93,7 +93,7 @@ Result<SizesByName> SizesAfterTraining(TrainedNetwork opened, const recipe::Tria
                   group.Join(recipe, static_cast<std::uint64_t>(seed), std::nullopt));
     members.push_back(member);
   }
-  for (std::int64_t step = 0; step < kSteps; ++step) SLUICE_TRY(group.Step());
+  for (std::int64_t step = 0; step < kCheckedSteps; ++step) SLUICE_TRY(group.Step());
 
   model::Graph probed = network->graph();
   probed.outputs = layers;
@@ -112,7 +112,7 @@ Result<SizesByName> SizesAfterTraining(TrainedNetwork opened, const recipe::Tria
                            : program.stacked(i) ? own.unsqueeze(0)
                                                 : own);
     }
-    const CounterDraws draws({{.seed = seed, .step = kSteps}});
+    const CounterDraws draws({{.seed = seed, .step = kCheckedSteps}});
     std::vector<DropoutRates> dropout;
     for (const DropoutNode& node : network->dropout_nodes())
       dropout.push_back({.node = node.node, .of_trials = {0}});

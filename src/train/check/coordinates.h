@@ -28,9 +28,9 @@ struct CoordinateCheck {
   bool alike() const;
 };
 
-// Trains the recipe's network for some steps at several scales, by its optimizer and by its rule, on
-// numbers that are drawn. The recipe's own scale is not looked at. Fails if the network cannot be
-// opened or trained.
+// Trains the recipe's network for some steps at several scales, by its optimizer and by its rule,
+// on numbers that are drawn. The recipe's own scale is not looked at. Fails if the network cannot
+// be opened or trained.
 Result<CoordinateCheck> CheckCoordinates(const recipe::TrialRecipe& recipe);
 
 // A plot with a line for each node: sizes over widths, both by powers of two.

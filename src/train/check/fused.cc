@@ -12,7 +12,7 @@ namespace sluice::train {
 namespace {
 
 constexpr int kTrials = 3;
-constexpr int kSteps = 5;
+constexpr int kFusedSteps = 5;
 constexpr int kLateStep = 2;  // at which the last trial joins
 
 recipe::TrialRecipe FusedRecipe(const std::string& network, double scale, int trial) {
@@ -64,7 +64,7 @@ Result<FusedCheck> CheckFused(const std::string& name, double scale) {
   };
   Group together = new_group();
   std::vector<MemberId> members;
-  for (int step = 0; step < kSteps; ++step) {
+  for (int step = 0; step < kFusedSteps; ++step) {
     const int trials = step < kLateStep ? kTrials - 1 : kTrials;
     while (static_cast<int>(members.size()) < trials) {
       const auto trial = static_cast<int>(members.size());

@@ -18,8 +18,8 @@ struct Measured {
 // device of the outputs, and are read when the results are asked for.
 //
 //   loss        the mean over all examples (tokens, elements), as one large batch would give it;
-//               of a loss that the network returns, batches count by their examples. Label smoothing
-//               is left out, so that trials that differ in it can be compared.
+//               of a loss that the network returns, batches count by their examples. Label
+//               smoothing is left out, so that trials that differ in it can be compared.
 //   accuracy    of cross_entropy and nll: the part of the rows whose class has the highest score,
 //               and of equal scores the first. Of binary_cross_entropy: the part of the elements
 //               whose logit is on the side of its target. A row that holds NaN is wrong.

@@ -88,8 +88,8 @@ TEST_P(FoldingRunsTest, FoldedMultipliersChangeNothing) {
     EXPECT_LT(Difference(found[i].tensor, expected[i].tensor), 1e-12);
 }
 
-// In gpt the readout is a table too, and one map makes queries, keys and values. In pythia halves of
-// queries and keys are rotated.
+// In gpt the readout is a table too, and one map makes queries, keys and values. In pythia halves
+// of queries and keys are rotated.
 INSTANTIATE_TEST_SUITE_P(
     Zoo, FoldingRunsTest,
     testing::Values(FoldingCase{"zoo:mlp,in=12,hidden=32", 1, 0}, FoldingCase{"zoo:lenet", 1, 0},

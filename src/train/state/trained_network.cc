@@ -22,7 +22,7 @@ namespace {
 
 using model::Law;
 
-double BytesOf(const model::Graph& graph, const model::Parameter& parameter) {
+double BytesOfTrial(const model::Graph& graph, const model::Parameter& parameter) {
   auto bytes = static_cast<double>(model::BytesOf(graph.value(parameter.value).dtype));
   for (const std::int64_t size : parameter.sizes) bytes *= static_cast<double>(size);
   return bytes;
@@ -34,7 +34,7 @@ Status CheckFits(const model::Graph& graph) {
       static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
   double takes = 0;
   for (const model::Parameter& parameter : graph.parameters)
-    if (!parameter.tied_to) takes += BytesOf(graph, parameter);
+    if (!parameter.tied_to) takes += BytesOfTrial(graph, parameter);
   if (takes <= has) return {};
   return FailedPrecondition(fmt::format(
       "expected parameters that fit into the memory of this machine ({:.1f} GiB), found {:.1f} "
@@ -194,7 +194,7 @@ Result<at::Tensor> InitialTensor(const TrainedNetwork& network, std::size_t p,
   } catch (const c10::Error& error) {
     return Unavailable(fmt::format("{}: '{}': expected memory for {:.3f} GiB, found too little: {}",
                                    network.name, Shown(parameter.name),
-                                   BytesOf(network.graph, parameter) / 0x1p30,
+                                   BytesOfTrial(network.graph, parameter) / 0x1p30,
                                    FirstLine(error.what_without_backtrace())));
   }
 }

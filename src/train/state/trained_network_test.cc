@@ -51,8 +51,8 @@ std::vector<float> FirstFloats(int count) {
   return numbers;
 }
 
-// For each of 8 positions: a map to 64 numbers, to which an untrained table adds others, and a readout
-// of 3 numbers.
+// For each of 8 positions: a map to 64 numbers, to which an untrained table adds others, and a
+// readout of 3 numbers.
 class ArchiveForTest {
  public:
   ArchiveForTest() {

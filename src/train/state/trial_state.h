@@ -43,8 +43,8 @@ struct LoadedTrial {
 // The files of a trial's checkpoint. Other files in the folder are left alone.
 //
 //   trial.json             the step, the network, the optimizer, how multipliers can be folded
-//   model.safetensors      the state dict of the network, tied tensors once, and what else the trial
-//                          has of its own (trial.json says what is not in a state dict)
+//   model.safetensors      the state dict of the network, tied tensors once, and what else the
+//                          trial has of its own (trial.json says what is not in a state dict)
 //   optimizer.safetensors  the moments: moment1.NAME, moment2.NAME
 
 // Writes them to a folder that exists. Each file appears whole or not at all, trial.json last.

@@ -6,8 +6,8 @@ namespace sluice::train {
 
 // The optimizers' loops over the elements of one trial's part of a tensor: one pass that reads and
 // writes each array once. Real is float or double. Each element is computed on its own, in the
-// order of operations of PyTorch's single-tensor optimizers, and without fused multiply-adds; so the
-// results depend neither on how many elements there are nor on the machine.
+// order of operations of PyTorch's single-tensor optimizers, and without fused multiply-adds; so
+// the results depend neither on how many elements there are nor on the machine.
 
 // The numbers of a trial's step, for one tensor. They become Real before they are used.
 struct SgdStep {

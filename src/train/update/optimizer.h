@@ -19,8 +19,9 @@ struct Factors {
 // which the gradients of the narrower network grow, compared with the weights.
 Factors FactorsOf(recipe::OptimizerKind kind, const model::ParameterPlan& plan);
 
-// A parameter of all trials, each tensor [trials, sizes...]. Weight, gradient and moments are of one
-// type, float32 or float64; weight and moments are contiguous. SGD has one moment (the momentum buffer), Adam and AdamW two.
+// A parameter of all trials, each tensor [trials, sizes...]. Weight, gradient and moments are of
+// one type, float32 or float64; weight and moments are contiguous. SGD has one moment (the momentum
+// buffer), Adam and AdamW two.
 struct TrainedTensor {
   at::Tensor weight;
   at::Tensor gradient;  // undefined: the parameter is left as it is. It is never written.
