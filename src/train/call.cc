@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "train/step.h"
+#include "train/vmap.h"
 
 namespace sluice::train {
 namespace {
@@ -192,6 +193,24 @@ void Call::Loop() {
   for (const auto& each : found) {
     const bool defined = each.front().defined();
     results.push_back(defined ? Stacked(at::stack(each)) : Value{});
+  }
+}
+
+void Call::CallByVmap() {
+  const auto& arguments = step_.op->schema().arguments();
+  results.clear();
+  const Vmap vmap(trials());
+  std::vector<c10::IValue> stack;
+  for (std::size_t place = 0; place < step_.operands.size(); ++place)
+    stack.push_back(BoxedWith(arguments[place], step_.operands[place], context_.registers,
+                              [&](const Value& value) { return vmap.In(value); }));
+  step_.op->callBoxed(&stack);
+  for (c10::IValue& each : stack) {
+    if (each.isTensor()) {
+      results.push_back(vmap.Out(std::move(each).toTensor()));
+    } else {
+      for (const at::Tensor& tensor : each.toTensorVector()) results.push_back(vmap.Out(tensor));
+    }
   }
 }
 

@@ -87,6 +87,8 @@ class Call {
   void Rebind(int place, Value value) const;
   // Trial by trial: the rule of operators that have no other, and of rare cases of those that do.
   void Loop();
+  // All trials in one call by functorch's vmap. What it refuses leaves as a c10::Error.
+  void CallByVmap();
 
   bool AnyStacked() const;
 

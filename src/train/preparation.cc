@@ -12,6 +12,7 @@
 #include "train/numbers.h"
 #include "train/program.h"
 #include "train/rules/rules.h"
+#include "train/trial_choice.h"
 #include "train/views.h"
 
 namespace sluice::train {
@@ -360,17 +361,33 @@ class Preparation {
     }
   }
 
-  void NoteFallback(const model::Node& node, std::size_t at, const Step& step) {
+  void NoteFallback(const model::Node& node, std::size_t at, Step& step) {
     bool differs = step.always_acts;
     model::ForEachOperand(
         node, [&](model::ValueId value) { differs = differs || differs_[model::Index(value)]; });
     for (const auto& output : node.outputs)
       if (output) differs_[model::Index(*output)] = differs;
-    if (differs && !step.action)
-      made_.fallbacks_.push_back({model::NodeId{static_cast<std::uint32_t>(at)}, node.op,
-                                  RuleOf(step.op->schema().name())
+    if (!differs || step.action) return;
+    const TrialChoice choice =
+        ChooseForTrials(step, made_.registers_, [this](Register each) { return ExampleOf(each); });
+    step.vmap = choice.vmap;
+    const std::string_view rule = RuleOf(step.op->schema().name())
                                       ? "the rule does not cover this form of the operator"
-                                      : "the operator has no rule for several trials"});
+                                      : "the operator has no rule for several trials";
+    made_.fallbacks_.push_back({.node = model::NodeId{static_cast<std::uint32_t>(at)},
+                                .op = node.op,
+                                .why = choice.vmap ? fmt::format("{}: it runs by vmap", rule)
+                                                   : fmt::format("{}, and {}", rule, choice.why),
+                                .vmap = choice.vmap});
+  }
+
+  // What a register may hold when the program runs. Undefined if that is not known.
+  Value ExampleOf(Register of) const {
+    const auto constant = std::ranges::find(made_.constants_, of, &Program::Constant::into);
+    if (constant != made_.constants_.end()) return constant->value;
+    for (std::size_t i = 0; i < registers_.size(); ++i)
+      if (registers_[i] == of) return RandomOperand(graph_.values[i], differs_[i], of);
+    return {};
   }
 
   void FreeAfterLastUse() {

@@ -96,6 +96,8 @@ void RunStep(const Step& step, const Call::Context& context) {
     CallOnce(call);
   } else if (step.action) {
     step.action(call);
+  } else if (step.vmap) {
+    call.CallByVmap();
   } else {
     call.Loop();
   }

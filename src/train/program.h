@@ -29,11 +29,13 @@ struct ProgramOptions {
   std::vector<bool> stacked_parameters = {};
 };
 
-// A node whose operator has no rule for several trials: it is called trial by trial.
+// A node whose operator has no rule for several trials. It is called by functorch's vmap if that
+// computes what a loop over the trials does, and otherwise trial by trial.
 struct Fallback {
   model::NodeId node{};
   std::string op;
   std::string why;
+  bool vmap = false;
 };
 
 // What a program is run on.

@@ -36,6 +36,7 @@ struct Step {
   std::optional<c10::OperatorHandle> op;  // empty for numbers, which need no operator
   std::vector<Operand> operands;          // in the order of the schema
   Action action;                          // how it runs if an operand is stacked
+  bool vmap = false;                      // without an action: by vmap instead of trial by trial
   bool always_acts = false;               // also if all operands are shared: it draws, or writes
   std::optional<std::uint32_t> region;
   // Where results go; empty where none is wanted.

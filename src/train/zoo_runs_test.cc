@@ -63,7 +63,7 @@ struct Results {
 };
 
 Results StepOf(const Program& program, const std::vector<at::Tensor>& held,
-                const std::vector<Value>& inputs, std::vector<CounterDraws::Trial> trials) {
+               const std::vector<Value>& inputs, std::vector<CounterDraws::Trial> trials) {
   std::vector<at::Tensor> parameters;
   for (const at::Tensor& each : held) {
     parameters.push_back(each.clone());

@@ -65,7 +65,9 @@ at::Tensor Make(const TensorSpec& spec, std::uint64_t seed) {
 // each trial.
 class OneRule {
  public:
-  explicit OneRule(const RuleCase& about) {
+  // Under autocast the operands are float32, and results are as near as bfloat16 allows.
+  explicit OneRule(const RuleCase& about, bool autocast = false)
+      : real_(autocast ? at::kFloat : at::kDouble), bound_(autocast ? 0x1p-6 : 1e-12) {
     GraphMaker maker;
     std::vector<GraphMaker::Given> given;
     for (const Spec& spec : about.arguments) {
@@ -84,7 +86,8 @@ class OneRule {
       }
     }
     const auto outputs = maker.CallMany(about.op, given, about.outputs, about.returns_list);
-    ProgramOptions options{.real = at::kDouble};
+    ProgramOptions options{.real = real_};
+    if (autocast) options.autocast = at::kBFloat16;
     options.stacked_inputs.assign(specs_.size(), true);
     auto program = Program::Prepare(maker.Finish(outputs), options);
     if (!program) {
@@ -107,7 +110,7 @@ class OneRule {
       const bool stacked = (mask >> i & 1) != 0;
       std::vector<at::Tensor> each;
       for (std::int64_t trial = 0; trial < kTrials; ++trial)
-        each.push_back(Make(specs_[i], 100 * i + (stacked ? trial : 0)));
+        each.push_back(AsReal(Make(specs_[i], 100 * i + (stacked ? trial : 0))));
       const std::int64_t place = (axis + static_cast<std::int64_t>(i)) %
                                  (static_cast<std::int64_t>(specs_[i].sizes.size()) + 1);
       const at::Tensor fused = stacked ? at::stack(each, place) : each[0].clone();
@@ -131,7 +134,11 @@ class OneRule {
       for (std::size_t i = 0; i < single->outputs.size(); ++i) {
         const at::Tensor& expected = single->outputs[i].tensor;
         const at::Tensor found = OfTrial(together->outputs[i], trial);
-        if (Difference(found, expected) > 1e-12)
+        if (found.scalar_type() != expected.scalar_type())
+          return fmt::format("output {}: expected the type {}, found {}", i,
+                             c10::toString(expected.scalar_type()),
+                             c10::toString(found.scalar_type()));
+        if (Difference(found, expected) > bound_)
           return fmt::format("output {} of trial {} differs by {}", i, trial,
                              Difference(found, expected));
         if (!expected.is_floating_point()) continue;
@@ -145,9 +152,13 @@ class OneRule {
   bool looped() const { return looped_; }
 
  private:
-  static std::string CompareGradients(const std::vector<Value>& inputs,
-                                      const std::vector<std::vector<at::Tensor>>& alone,
-                                      const at::Tensor& sum, const at::Tensor& sum_alone) {
+  at::Tensor AsReal(const at::Tensor& tensor) const {
+    return tensor.is_floating_point() ? tensor.to(real_) : tensor;
+  }
+
+  std::string CompareGradients(const std::vector<Value>& inputs,
+                               const std::vector<std::vector<at::Tensor>>& alone,
+                               const at::Tensor& sum, const at::Tensor& sum_alone) const {
     if (!sum.requires_grad() || !sum_alone.requires_grad())
       return sum.requires_grad() == sum_alone.requires_grad() ? "" : "one has no gradient";
     sum.backward();
@@ -167,13 +178,15 @@ class OneRule {
         for (const auto& own : alone)
           expected = expected.defined() ? expected + gradient(own[i]) : gradient(own[i]);
       }
-      if (Difference(found, expected) > 1e-12)
+      if (Difference(found, expected) > bound_)
         return fmt::format("the gradient of operand {} differs by {}", i,
                            Difference(found, expected));
     }
     return "";
   }
 
+  at::ScalarType real_;
+  double bound_;
   std::vector<TensorSpec> specs_;
   std::optional<Program> program_;
   std::string error_;
@@ -259,6 +272,7 @@ std::vector<RuleCase> Cases() {
       {"aten.matmul.default", {T({5}), T({2, 5, 3})}},
       {"aten.matmul.default", {T({2, 4, 5}), T({5})}},
       {"aten.matmul.default", {T({5}), T({5})}},
+      {"aten.dot.default", {T({5}), T({5})}},
       {"aten.bmm.default", {T({2, 4, 5}), T({2, 5, 3})}},
       {"aten.mv.default", {T({4, 5}), T({5})}},
       {"aten.addmm.default", {T({3}), T({4, 5}), T({5, 3})}},
@@ -359,14 +373,33 @@ TEST_P(RuleTest, SeveralTrialsAtOnceAreEachAsAlone) {
   EXPECT_EQ(rule.looped(), about.loops);
 }
 
+// Where all operands are shared, PyTorch's operator itself is called under autocast: types and
+// numbers of the rules must be its own, whatever operators they are made of.
+class RuleAutocastTest : public RuleTest {};
+
+TEST_P(RuleAutocastTest, TypesAreThoseOfTheOperator) {
+  const RuleCase about = Cases()[GetParam()];
+  SCOPED_TRACE(about.op);
+  OneRule rule(about, true);
+  ASSERT_EQ(rule.error(), "");
+  const unsigned all = (1u << rule.operands()) - 1;
+  for (unsigned mask = 1; mask <= all; ++mask) {
+    if (mask != all && std::popcount(mask) > 1) continue;
+    ASSERT_EQ(rule.Compare(mask, 0), "") << "stacked operands " << mask;
+  }
+}
+
+std::string NameOfCase(const testing::TestParamInfo<std::size_t>& each) {
+  std::string name = Cases()[each.param].op + "_" + std::to_string(each.param);
+  for (char& letter : name)
+    if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Operators, RuleTest, testing::Range(std::size_t{0}, Cases().size()),
-                         [](const auto& each) {
-                           std::string name =
-                               Cases()[each.param].op + "_" + std::to_string(each.param);
-                           for (char& letter : name)
-                             if (!std::isalnum(static_cast<unsigned char>(letter))) letter = '_';
-                           return name;
-                         });
+                         NameOfCase);
+INSTANTIATE_TEST_SUITE_P(Operators, RuleAutocastTest,
+                         testing::Range(std::size_t{0}, Cases().size()), NameOfCase);
 
 }  // namespace
 }  // namespace sluice::train
