@@ -147,8 +147,8 @@ def without_dropout(module):
                 setattr(part, name, 0.0)
     attend = functional.scaled_dot_product_attention
 
-    def attention(query, key, value, attn_mask=None, dropout_p=0.0, **options):
-        return attend(query, key, value, attn_mask, 0.0, **options)
+    def attention(query, key, value, attn_mask=None, dropout_p=0.0, *rest, **options):
+        return attend(query, key, value, attn_mask, 0.0, *rest, **options)
 
     with contextlib.ExitStack() as patches:
         for name in ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout",
