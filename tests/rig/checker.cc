@@ -129,12 +129,17 @@ void Checker::CountFailure(const Trial& trial, const Event& event) {
     ++seen.failures;
 }
 
-// If a program ended by itself at its own end, its trial is over. The exception is a launch whose
-// target was exactly that work, or at most that work if the program was told its budget.
+// A launch whose program was asked to end, and then ended well, is not done. If a program ended by
+// itself at its own end, its trial is over. The exception is a launch whose target was exactly that
+// work, or at most that work if the program was told its budget.
 void Checker::CheckOwnEnd(const Study& study, const Trial& trial, const Event& event) {
   const Seen& before = seen_[Number(trial.id) - 1];
   const auto* ended = std::get_if<LaunchEnded>(&event.body);
-  if (own_end_ == 0 || ended == nullptr || ended->trial.trial != trial.id) return;
+  if (ended == nullptr || ended->trial.trial != trial.id) return;
+  const bool as_program = ended->ending == Ending::kDone && ended->position.seq == 0;
+  if (as_program && cut_short_.contains({trial.id, ended->launch}))
+    Say(fmt::format("trial {} was cut short, and counts as done", Number(trial.id)));
+  if (own_end_ == 0) return;
   const bool by_itself = ended->ending == Ending::kDone && ended->launch == before.launch &&
                          before.state == TrialState::kRunning && !before.leaving;
   const bool did_as_told = study.tells_budget ? before.launch_work >= before.launch_target

@@ -53,6 +53,8 @@ class Checker {
   // Tells the checker that the program of every trial ends by itself at this work, and that no
   // worker lies.
   void SetOwnEnd(Work work) { own_end_ = work; }
+  // The program of this launch was asked to end, and ended well.
+  void CutShort(wire::LaunchRef at) { cut_short_.emplace(at.trial, at.launch); }
   // Tells the checker that some processes train trials of several shapes at once, and others do
   // not. The engine may have mixed a bundle before it heard of one that does not.
   void AllowMixedBundles() { allows_mixed_ = true; }
@@ -105,6 +107,7 @@ class Checker {
   std::set<MessageKey> durable_;    // numbered messages whose events are on disk
   // The highest number of those, by launch.
   std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;
+  std::set<std::pair<TrialId, LaunchId>> cut_short_;  // their programs were asked to end
   std::set<std::pair<TrialId, LaunchId>> lost_;  // lost launches: their messages no longer count
   EventSeq last_{};                              // on disk
   std::vector<Batch> in_doubt_;                  // batches after it that may be on disk

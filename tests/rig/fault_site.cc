@@ -163,6 +163,7 @@ LaunchEnd FaultSite::EndOf(wire::LaunchRef at, const std::string& worker) {
   const bool well =
       exit->kind == LaunchEnd::Kind::kDone || exit->kind == LaunchEnd::Kind::kCutShort;
   if (well && ground_.FilesOf(at).paused) return {LaunchEnd::Kind::kPaused, ""};
+  if (exit->kind == LaunchEnd::Kind::kCutShort) checker_.CutShort(at);
   return *exit;
 }
 
