@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "train/fallback/vmap.h"
 #include "train/step.h"
-#include "train/vmap.h"
 
 namespace sluice::train {
 namespace {

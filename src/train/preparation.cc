@@ -8,11 +8,11 @@
 
 #include "train/aliases.h"
 #include "train/arguments.h"
+#include "train/fallback/trial_choice.h"
 #include "train/functional.h"
 #include "train/numbers.h"
 #include "train/program.h"
 #include "train/rules/rules.h"
-#include "train/trial_choice.h"
 #include "train/views.h"
 
 namespace sluice::train {

@@ -1,5 +1,6 @@
 """The rooms that a trainer needs (base, wire, client, model, data, recipe) build from the headers
-of fmt, nlohmann-json and xxHash alone, link with nothing, and do what they do in the whole program."""
+of fmt, nlohmann-json and xxHash alone, link with nothing, and do what they do in the whole
+program."""
 
 import pathlib
 import re

@@ -34,7 +34,7 @@
 #include "model/network.h"
 #include "model/read/archive.h"
 #include "model/zoo/zoo.h"
-#include "train/examples.h"
+#include "train/measure/examples.h"
 #include "train/program.h"
 
 namespace {

@@ -14,6 +14,7 @@
 #include "cli/study_file.h"
 #include "data/sets/data_set.h"
 #include "exec/trainer.h"
+#include "model/example_sizes.h"
 #include "model/loss.h"
 #include "model/network.h"
 #include "model/shrink/carries_over.h"
@@ -127,20 +128,12 @@ class TrainingInspector {
   // Whether the network takes the examples of the data.
   Status CheckInput(const std::string& name, const model::Graph& graph) {
     if (graph.inputs.empty()) return {};  // the trainer says what it takes
-    const std::vector<model::Size>& sizes = graph.value(graph.inputs.front()).sizes;
     const std::vector<std::int64_t>& shape = data_.train->input().shape;
-    bool fits = sizes.size() == shape.size() + 1;
-    for (std::size_t i = 0; fits && i < shape.size(); ++i) {
-      const model::Size& size = sizes[i + 1];
-      fits = !size.symbol.empty() || size.number < 0 || size.number == shape[i];
-    }
-    if (fits) return {};
-    std::vector<std::string> taken;
-    for (std::size_t i = 1; i < sizes.size(); ++i) taken.push_back(model::SizeText(sizes[i]));
+    if (model::HowItTakes(graph, shape) != model::Takes::kNot) return {};
     return Refuse("data",
                   fmt::format("expected examples of the sizes [{}], as the network {} takes "
                               "them, found [{}]; take other data, or another network",
-                              Join(taken), name, fmt::join(shape, ", ")));
+                              model::SizesItTakes(graph), name, fmt::join(shape, ", ")));
   }
 
   void AddMetrics(const std::string& loss) {

@@ -60,6 +60,7 @@ Result<BatchSource::Read> BatchSource::ReadExamples(const data::BatchReader& rea
                       : reader.ReadForEvaluation(which, BytesIn(read.inputs)));
   SLUICE_TRY(reader.ReadTargets(which, BytesIn(read.targets)));
   if (read.inputs.is_floating_point()) read.inputs = read.inputs.to(options_.real);
+  if (options_.flattened) read.inputs = read.inputs.flatten(1);
   if (read.targets.is_floating_point()) read.targets = read.targets.to(options_.real);
   return read;
 }

@@ -21,6 +21,7 @@ class BatchSource : public Batches {
     std::uint64_t seed = 0;            // of the study
     at::ScalarType real = at::kFloat;  // the type of inputs and targets that are no whole numbers
     data::Augmentation augmentation;
+    bool flattened = false;  // inputs are vectors
     // Whether the targets are an input of the network, too.
     bool targets_are_input = false;
   };

@@ -7,7 +7,7 @@
 
 #include "model/evaluate/evaluation.h"
 #include "model/network.h"
-#include "train/examples.h"
+#include "train/measure/examples.h"
 
 namespace sluice::train {
 namespace {
@@ -56,15 +56,19 @@ Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
     error.message = fmt::format("{}: {}", shape.network, error.message);
     return std::unexpected(std::move(error));
   };
-  auto together = Program::Prepare(graph, {.real = real});
+  ProgramOptions options{.real = real};
+  if (shape.precision == recipe::Precision::kBfloat16) options.autocast = at::kBFloat16;
+  auto together = Program::Prepare(graph, options);
   if (!together) return named(together.error());
-  auto apart = Program::Prepare(
-      graph, {.real = real, .stacked_inputs = std::vector<bool>(graph.inputs.size(), true)});
+  ProgramOptions options_apart = options;
+  options_apart.stacked_inputs.assign(graph.inputs.size(), true);
+  auto apart = Program::Prepare(graph, options_apart);
   if (!apart) return named(apart.error());
 
   std::vector<std::string> notes;
-  std::vector<bool> stacked(graph.parameters.size());
-  for (std::size_t i = 0; i < stacked.size(); ++i) stacked[i] = together->stacked(i);
+  ProgramOptions options_evaluation = options;
+  for (std::size_t i = 0; i < graph.parameters.size(); ++i)
+    options_evaluation.stacked_parameters.push_back(together->stacked(i));
   model::Graph evaluated = graph;
   if (!plan.why.empty()) notes.push_back(fmt::format("{}: {}", shape.network, plan.why));
   if (plan.by == model::EvaluationPlan::By::kEvaluationGraph) {
@@ -72,7 +76,7 @@ Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
     if (!evaluation) return named(evaluation.error());
     evaluated = std::move(evaluation->graph);
   }
-  auto evaluation = Program::Prepare(evaluated, {.real = real, .stacked_parameters = stacked});
+  auto evaluation = Program::Prepare(evaluated, options_evaluation);
   if (!evaluation) return named(evaluation.error());
 
   auto made = std::shared_ptr<PreparedNetwork>(new PreparedNetwork(
@@ -83,7 +87,8 @@ Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
   made->moments_ = MomentsOf(shape.optimizer.kind);
   made->notes_ = std::move(notes);
   for (const Fallback& each : made->together_.fallbacks())
-    made->notes_.push_back(fmt::format("{} runs trial by trial: {}", each.op, each.why));
+    if (!each.vmap)
+      made->notes_.push_back(fmt::format("{} runs trial by trial: {}", each.op, each.why));
   made->dropout_nodes_ = DropoutNodes(made->graph());
   made->batch_is_fixed_ = FixesBatch(made->graph());
   for (std::size_t i = 0; i < made->graph().parameters.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "train/bundle/trainer.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -9,6 +10,7 @@
 #include <utility>
 
 #include "client/checkpoints.h"
+#include "model/example_sizes.h"
 #include "model/network.h"
 #include "train/bundle/batch_source.h"
 
@@ -100,11 +102,18 @@ Result<std::unique_ptr<Group>> Trainer::OpenGroup(const recipe::TrialRecipe& sha
     return InvalidArgument(fmt::format(
         "{}: expected a network that takes a batch, or a batch and its targets, found {} inputs",
         shape.network, inputs));
+  const std::vector<std::int64_t>& example = data_.train->input().shape;
+  const model::Takes takes = model::HowItTakes(network->graph(), example);
+  if (takes == model::Takes::kNot)
+    return InvalidArgument(fmt::format(
+        "data: expected examples of the sizes [{}], as the network {} takes them, found [{}]",
+        model::SizesItTakes(network->graph()), shape.network, fmt::join(example, ", ")));
   auto batches = std::make_unique<BatchSource>(
       data_, BatchSource::Options{.batch = shape.batch,
                                   .seed = recipe_.seed,
                                   .real = network->real(),
                                   .augmentation = recipe_.data.augmentation,
+                                  .flattened = takes == model::Takes::kFlattened,
                                   .targets_are_input = inputs == 2});
   return std::make_unique<Group>(std::move(network), std::move(batches),
                                  Group::Options{.unit_is_epoch = recipe_.unit == "epoch",

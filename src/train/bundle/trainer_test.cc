@@ -292,7 +292,9 @@ TEST_F(TrainerTest, ANetworkThatDoesNotTakeTheDataFailsTheTrial) {
   recipe::Recipe recipe = SmallRecipe(folder_);
   recipe.settings["model.network"] = "zoo:mlp,in=5,hidden=8,classes=2";
   Begin(Assign(TestLaunch(7), R"({"lr": 0.1, "batch": 8})"), recipe);
-  EXPECT_THAT(Await<wire::Failed>().reason, HasSubstr("expected "));
+  EXPECT_EQ(Await<wire::Failed>().reason,
+            "data: expected examples of the sizes [5], as the network "
+            "zoo:mlp,in=5,hidden=8,classes=2 takes them, found [4]");
 }
 
 TEST_F(TrainerTest, WithoutExamplesToEvaluateOnTheLossIsThatOfTraining) {

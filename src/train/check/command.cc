@@ -16,7 +16,7 @@
 #include "model/network.h"
 #include "train/check/coordinates.h"
 #include "train/check/fused.h"
-#include "train/examples.h"
+#include "train/measure/examples.h"
 
 namespace sluice::train {
 namespace {

@@ -18,8 +18,8 @@ constexpr double kRight = 20;
 constexpr double kTop = 40;
 constexpr double kBottom = 50;
 constexpr std::size_t kMostNamed = 8;  // lines that are named, those that follow the scale the most
-constexpr std::string_view kFollows = "#cc3311";
-constexpr std::string_view kAlike = "#4477aa";
+constexpr std::string_view kFollowsColour = "#cc3311";
+constexpr std::string_view kAlikeColour = "#4477aa";
 // Sizes below the largest by more than this are drawn at the bottom.
 constexpr double kMostDoublings = 24;
 
@@ -112,7 +112,7 @@ std::string CoordinatesSvg(const std::string& title, const CoordinateCheck& chec
     svg += fmt::format(
         "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" "
         "opacity=\"0.8\"><title>{}: exponent {:.2f}</title></polyline>\n",
-        points, follows ? kFollows : kAlike, EscapedForSvg(line.name), line.exponent);
+        points, follows ? kFollowsColour : kAlikeColour, EscapedForSvg(line.name), line.exponent);
     if (i < kMostNamed && follows)
       svg +=
           Text(axes.X(check.scales.back()) + 4, axes.Y(line.sizes.back()) - 4, "start", line.name);

@@ -51,10 +51,10 @@ void Loss(Call& call, const LossPlaces& places) {
 // Also the negative log likelihood.
 Action CrossEntropy(const Signature& signature) {
   const LossPlaces places{.target = signature.Place("target"),
-                      .weight = signature.Place("weight"),
-                      .reduction = signature.Place("reduction"),
-                      .ignore = signature.Place("ignore_index"),
-                      .smoothing = signature.Place("label_smoothing")};
+                          .weight = signature.Place("weight"),
+                          .reduction = signature.Place("reduction"),
+                          .ignore = signature.Place("ignore_index"),
+                          .smoothing = signature.Place("label_smoothing")};
   if (places.target != 1 || places.ignore < 0) return {};
   return [places](Call& call) { Loss(call, places); };
 }

@@ -1,4 +1,4 @@
-#include "train/vmap.h"
+#include "train/fallback/vmap.h"
 
 #include <utility>
 

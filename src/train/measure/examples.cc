@@ -1,4 +1,4 @@
-#include "train/examples.h"
+#include "train/measure/examples.h"
 
 #include <fmt/format.h>
 

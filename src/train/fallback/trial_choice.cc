@@ -1,11 +1,11 @@
-#include "train/trial_choice.h"
+#include "train/fallback/trial_choice.h"
 
 #include <exception>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "train/vmap.h"
+#include "train/fallback/vmap.h"
 
 namespace sluice::train {
 namespace {

@@ -1,11 +1,11 @@
-#include "train/trial_choice.h"
+#include "train/fallback/trial_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "train/fallback/vmap.h"
 #include "train/program.h"
 #include "train/test_graph.h"
-#include "train/vmap.h"
 
 namespace sluice::train {
 namespace {
