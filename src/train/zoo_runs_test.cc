@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <string_view>
+
+#include "base/test_soak.h"
 #include "model/zoo/zoo.h"
 #include "train/program.h"
 #include "train/test_graph.h"
@@ -128,6 +131,8 @@ class ZooRunTest : public testing::TestWithParam<const char*> {
 };
 
 TEST_P(ZooRunTest, ThreeTrialsAtOnceAreEachAsAlone) {
+  if (GetParam() == std::string_view("resnet50") && !Soaks())
+    GTEST_SKIP() << "takes 10 s: make soak";
   const auto built = model::BuildFromZoo(GetParam());
   ASSERT_TRUE(built) << built.error().message;
   const model::Graph& graph = built->graph;
@@ -170,6 +175,8 @@ constexpr double kRounding = 1.0 / 256;
 class ZooAutocastTest : public ZooRunTest {};
 
 TEST_P(ZooAutocastTest, ThreeTrialsAtOnceAreAsExactAsAlone) {
+  if (GetParam() == std::string_view("resnet50") && !Soaks())
+    GTEST_SKIP() << "takes 20 s: make soak";
   const auto built = model::BuildFromZoo(GetParam());
   ASSERT_TRUE(built) << built.error().message;
   const auto exact = Program::Prepare(built->graph, {.real = at::kDouble});

@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <string_view>
 #include <vector>
 
+#include "base/test_soak.h"
 #include "train/bundle/group.h"
 #include "train/check/drawn_batches.h"
 #include "train/check/fused.h"
@@ -76,6 +78,8 @@ TrialState TrainedAlone(const std::shared_ptr<const PreparedNetwork>& network,
 class LawTest : public testing::TestWithParam<const char*> {};
 
 TEST_P(LawTest, ATrialInABundleBecomesWhatItBecomesAlone) {
+  if (GetParam() == std::string_view("zoo:resnet18") && !Soaks())
+    GTEST_SKIP() << "takes 10 s: make soak";
   for (const auto kind : {recipe::OptimizerKind::kSgd, recipe::OptimizerKind::kAdamW}) {
     const auto network = Prepared(RecipeOf(GetParam(), kind, 0));
     Group group = NewGroup(network);
