@@ -170,7 +170,7 @@ class FaultWorker {
   void Replace(wire::LaunchRef at);
   void Lie(Task& task);
   bool LieOfRareCases(const Task& task);
-  void ReportAstray(wire::LaunchRef at, std::uint64_t seq);
+  void ReportAstray(wire::LaunchRef at, std::uint64_t seq, Work work = 1);
   void LieOfVersion(wire::LaunchRef at);
   void PrintNonsense(const Task& task);
   std::string LastWords();

@@ -128,8 +128,14 @@ void FaultWorker::LieOfVersion(wire::LaunchRef at) {
   }
 }
 
-void FaultWorker::ReportAstray(wire::LaunchRef at, std::uint64_t seq) {
-  SayRaw(wire::Report{at, seq, 1, {{"loss", 0.0}}});
+// A process that has replaced another does not lie about its numbers before one of its messages is
+// acknowledged: the controller finds by the first one how the process numbers all of them.
+void FaultWorker::ReportAstray(wire::LaunchRef at, std::uint64_t seq, Work work) {
+  const bool is_numbered =
+      image_ == 1 || IsBundle() || std::ranges::all_of(tasks_, [](const auto& each) {
+        return (each.second.outbox.first() - 1) % wire::kConversation > 0;
+      });
+  if (is_numbered) SayRaw(wire::Report{at, seq, work, {{"loss", 0.0}}});
 }
 
 // Lies of processes that few worlds have. Returns whether it has lied.
@@ -155,7 +161,7 @@ void FaultWorker::Lie(Task& task) {
     case 1:  // sends the last message twice, or one that is numbered for another process
       if (odd_.Chance(0.3)) {
         const std::uint64_t seq = odd_.Chance(0.5) ? 1 : next + wire::kConversation + 1;
-        return SayRaw(wire::Report{at, seq, task.work + 1, {{"loss", 0.0}}});
+        return ReportAstray(at, seq, task.work + 1);
       }
       if (!task.outbox.unacknowledged().empty())
         world_.Send(*this, task.outbox.unacknowledged().back());
@@ -164,7 +170,7 @@ void FaultWorker::Lie(Task& task) {
     case 3: return Report(task, std::max<Work>(1, task.work), {{"loss", -1.0}});
     case 4: {  // of a trial that the process does not have
       const auto other = TrialId(Number(at.trial) + (IsBundle() ? 1000U : 1U));
-      return SayRaw(wire::Report{{other, at.launch}, next, 1, {{"loss", 0.0}}});
+      return ReportAstray({other, at.launch}, next);
     }
     case 5:
       ++task.work;
