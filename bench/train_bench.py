@@ -2,6 +2,7 @@
 """Trains 16 trials of small networks together, one after another, and in two processes."""
 
 import os
+import pathlib
 import statistics
 import subprocess
 import sys
@@ -34,11 +35,6 @@ The bars: chosen is at least 0.95 of the better of the first two, twice as fast 
 """
 
 
-def speed_command(house, network, trials, width, seconds, threads):
-    program = bench.PROGRAMS / "train_speed"
-    return list(map(str, [program, house / "data", network, trials, width, seconds, threads]))
-
-
 def together(*commands):
     """Runs programs side by side. Returns the sum of what they print, and the last one's width."""
     started = [subprocess.Popen(each, stdout=subprocess.PIPE, text=True) for each in commands]
@@ -48,63 +44,66 @@ def together(*commands):
     return sum(float(each[0]) for each in told), told[-1][1] if len(told[-1]) > 1 else ""
 
 
+def measured(name, data, options):
+    """A row of the table."""
+    width = WIDTHS_OF_VMAP.get(name)
+
+    def ours(trials, stacked, threads):
+        program = [bench.PROGRAMS / "train_speed", data, NETWORKS[name]]
+        return list(map(str, [*program, trials, stacked, options.seconds, threads]))
+
+    def alone():
+        return together(ours(1, 1, 2))
+
+    def apart():
+        return together(ours(1, 1, 1), ours(1, 1, 1))
+
+    def fused():
+        return together(ours(TRIALS, TRIALS, 2))
+
+    def chosen():
+        return together(ours(TRIALS, 0, 2))
+
+    def vmap():
+        program = [bench.PYTHON, bench.ROOT / "bench/vmap_speed.py", width, options.seconds, 2]
+        return together(list(map(str, program)))
+
+    ways = [alone, apart, fused, chosen] + ([vmap] if width else [])
+    found = bench.rounds(options.rounds, *ways)
+    speeds = [[each[0] for each in way] for way in found]
+
+    def ratio(others):
+        pairs = zip(speeds[3], others, strict=True)
+        return statistics.median(mine / other for mine, other in pairs)
+
+    unfused = ratio([max(pair) for pair in zip(speeds[0], speeds[1], strict=True)])
+    beside_vmap = ratio(speeds[4]) if width else None
+    holds = unfused >= (2 if name == "MLP of width 32" else 0.95)
+    if width:
+        holds = holds and beside_vmap >= 1
+    widths = sorted({each[1] for each in found[3]}, key=int)
+    cells = [bench.spread(way) for way in speeds] + [""] * (5 - len(ways))
+    beside = f"{beside_vmap:.2f}" if width else ""
+    return [name, *cells, " or ".join(widths), f"{unfused:.2f}", beside, bench.verdict(holds)]
+
+
+def unpacked(folder):
+    """The data that FASHION_MNIST names, as plain files."""
+    fashion = pathlib.Path(os.environ.get("FASHION_MNIST", "/usr/share/datasets/fashion-mnist"))
+    if (fashion / "train-images-idx3-ubyte").exists():
+        return fashion
+    data = folder / "data"
+    command = [bench.BINARIES / "sluice", "data", "import", fashion, "--output", data]
+    subprocess.run(list(map(str, command)), check=True, capture_output=True)
+    return data
+
+
 def main():
     options = bench.arguments(__doc__, rounds=5, seconds=3)
-    fashion = os.environ.get("FASHION_MNIST", "/usr/share/datasets/fashion-mnist")
-    rows = []
     with bench.house() as house:
         facts = [bench.machine(house.folder), bench.versions("torch")]
-        subprocess.run(
-            [bench.BINARIES / "sluice", "data", "import", fashion, "--output",
-             house.folder / "data"],
-            check=True, capture_output=True,
-        )
-        for name, network in NETWORKS.items():
-            def ours(trials, width, threads, network=network):
-                return speed_command(
-                    house.folder, network, trials, width, options.seconds, threads
-                )
-
-            def alone():
-                return together(ours(1, 1, 2))
-
-            def apart():
-                return together(ours(1, 1, 1), ours(1, 1, 1))
-
-            def fused():
-                return together(ours(TRIALS, TRIALS, 2))
-
-            def chosen():
-                return together(ours(TRIALS, 0, 2))
-
-            width = WIDTHS_OF_VMAP.get(name)
-
-            def vmap(width=width):
-                program = [bench.PYTHON, bench.ROOT / "bench/vmap_speed.py", width,
-                           options.seconds, 2]
-                return together(list(map(str, program)))
-
-            ways = [alone, apart, fused, chosen] + ([vmap] if width else [])
-            found = bench.rounds(options.rounds, *ways)
-            speeds = [[each[0] for each in way] for way in found]
-            best = [max(pair) for pair in zip(speeds[0], speeds[1], strict=True)]
-            ratio = statistics.median(
-                mine / other for mine, other in zip(speeds[3], best, strict=True)
-            )
-            bar = 2 if name == "MLP of width 32" else 0.95
-            holds = ratio >= bar
-            beside_vmap = ""
-            if len(ways) > 4:
-                beside = statistics.median(
-                    mine / other for mine, other in zip(speeds[3], speeds[4], strict=True)
-                )
-                beside_vmap = f"{beside:.2f}"
-                holds = holds and beside >= 1
-            widths = sorted({each[1] for each in found[3]}, key=int)
-            rows.append(
-                [name, *[bench.spread(way) for way in speeds], *[""] * (5 - len(ways)),
-                 " or ".join(widths), f"{ratio:.2f}", beside_vmap, bench.verdict(holds)]
-            )
+        data = unpacked(house.folder)
+        rows = [measured(name, data, options) for name in NETWORKS]
     facts.append(
         f"rounds: {options.rounds}, each with all ways in turn, {options.seconds} s each; medians "
         "(lowest to highest); ratios are medians of the ratios within each round"
