@@ -1,0 +1,58 @@
+"""`sluice-trainer check` at the command line."""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+BIN = os.environ.get("SLUICE_BIN_DIR", pathlib.Path(__file__).parents[2] / "build/release/bin")
+TRAINER = pathlib.Path(BIN) / "sluice-trainer"
+NETWORK = "zoo:mlp,in=12,hidden=64"
+
+
+def check(*words):
+    return subprocess.run([TRAINER, "check", *map(str, words)], capture_output=True, text=True)
+
+
+def test_a_network_is_checked_and_plotted(tmp_path):
+    told = check(NETWORK, "--svg", tmp_path / "plot.svg")
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.startswith("fused       equal: largest difference ")
+    assert "\ncoordinates alike: sizes at widths 1/1, 1/2, 1/4, 1/8 follow " in told.stdout
+    assert (tmp_path / "plot.svg").read_text().endswith("</svg>\n")
+
+
+def test_what_differs_fails(tmp_path):
+    told = check(NETWORK, "--rule", "standard", "--keep-readout", "--without", "fused")
+    assert told.returncode == 1
+    assert told.stdout.startswith("coordinates differ: ")
+
+
+@pytest.mark.parametrize("words, message", [
+    ([], "expected a network, found none"),
+    ([NETWORK, "other"], "expected one network, found 'other' after it"),
+    ([NETWORK, "--fast"], "expected a flag of check, found '--fast'"),
+    ([NETWORK, "--svg"], "expected a value after --svg"),
+    ([NETWORK, "--optimizer", "lion"], "--optimizer: expected sgd, adam or adamw, found 'lion'"),
+    ([NETWORK, "--without", "all"],
+     "--without: expected forward, fused or coordinates, found 'all'"),
+    ([NETWORK, "--svg", "x.svg", "--without", "coordinates"],
+     "--svg: expected coordinates to be checked; remove --without"),
+])
+def test_wrong_usage(words, message):
+    told = check(*words)
+    assert told.returncode == 2
+    assert told.stderr == f"sluice-trainer: check: {message}; see check --help\n"
+
+
+def test_a_network_that_is_not_there_fails(tmp_path):
+    told = check(tmp_path / "net.pt2")
+    assert told.returncode == 1
+    assert str(tmp_path / "net.pt2") in told.stderr
+
+
+def test_help_is_printed():
+    told = check("--help")
+    assert told.returncode == 0
+    assert "coordinates" in told.stdout
