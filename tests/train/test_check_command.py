@@ -23,8 +23,9 @@ def test_a_network_is_checked_and_plotted(tmp_path):
     assert (tmp_path / "plot.svg").read_text().endswith("</svg>\n")
 
 
-def test_what_differs_fails(tmp_path):
-    told = check(NETWORK, "--rule", "standard", "--keep-readout", "--without", "fused")
+def test_what_differs_fails():
+    wide = "zoo:mlp,in=16,hidden=256,layers=3"
+    told = check(wide, "--rule", "standard", "--keep-readout", "--without", "fused")
     assert told.returncode == 1
     assert told.stdout.startswith("coordinates differ: ")
 
