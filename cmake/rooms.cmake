@@ -34,13 +34,13 @@ function(sluice_units variable name)
   set(${variable} ${units} PARENT_SCOPE)
 endfunction()
 
-# sluice_room(NAME [IN folder] [USES room...] [LINK library...])
+# sluice_room(NAME [IN folder] [USES room...] [LINK library...] [SHARDS n])
 #
 # A room is a folder of src, or of the folder IN: a static library of the *.cc files in it and below
 # and, beside it, one test binary of its *_test.cc files. USES names the rooms it may include; LINK
-# the libraries from outside. SLUICE_ROOMS lists all rooms.
+# the libraries from outside. SHARDS is as in sluice_test. SLUICE_ROOMS lists all rooms.
 function(sluice_room name)
-  cmake_parse_arguments(ROOM "" "IN" "USES;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "" "IN;SHARDS" "USES;LINK" ${ARGN})
   if(NOT ROOM_IN)
     set(ROOM_IN src)
   endif()
@@ -64,19 +64,30 @@ function(sluice_room name)
   set(SLUICE_ROOMS ${SLUICE_ROOMS} ${name} PARENT_SCOPE)
 
   if(SLUICE_TESTS AND tests)
-    sluice_test(${name}_test SOURCES ${tests} LINK sluice_${name})
+    sluice_test(${name}_test SOURCES ${tests} LINK sluice_${name} SHARDS ${ROOM_SHARDS})
   endif()
 endfunction()
 
-# sluice_test(NAME SOURCES file... LINK library...): a GoogleTest binary, each of its cases known to
-# ctest. What it tests is optimised as for users; its own code gets -O1, which compiles quicker.
+# sluice_test(NAME SOURCES file... LINK library... [SHARDS n]): a GoogleTest binary, each of its
+# cases known to ctest. What it tests is optimised as for users; its own code gets -O1, which compiles
+# quicker. With SHARDS ctest knows so many parts of the binary instead: for programs that take long
+# to start, because a case is a process.
 function(sluice_test name)
-  cmake_parse_arguments(TEST "" "" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(TEST "" "SHARDS" "SOURCES;LINK" ${ARGN})
   sluice_units(units ${name} ${TEST_SOURCES})
   add_executable(${name} ${units})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
   target_compile_options(${name} PRIVATE -O1)
   target_link_libraries(${name} PRIVATE ${TEST_LINK} GTest::gmock GTest::gtest_main)
+  if(TEST_SHARDS)
+    math(EXPR last "${TEST_SHARDS} - 1")
+    foreach(shard RANGE ${last})
+      add_test(NAME ${name}.${shard} COMMAND ${name} --gtest_brief=1)
+      set_tests_properties(${name}.${shard} PROPERTIES ENVIRONMENT
+                           "GTEST_TOTAL_SHARDS=${TEST_SHARDS};GTEST_SHARD_INDEX=${shard}")
+    endforeach()
+    return()
+  endif()
   include(GoogleTest)
   gtest_discover_tests(${name} TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
 endfunction()
