@@ -154,17 +154,20 @@ void Checker::CheckStart(const Study& study, const Trial& trial, const Event& ev
   if (event.time >= study.deadline) Say("a trial was started after the deadline");
   if (study.ending != Finish::kNot) Say("a trial of a study that ends was started");
   const Seen& seen = seen_[Number(trial.id) - 1];
-  const bool joins = std::ranges::any_of(study.running, [&](TrialId id) {
+  const auto is_member = [&](TrialId id) {
     const Grant& grant = study.trial(id).launch.grant;
     return id != trial.id && IsSet(grant.bundle) && grant.bundle == trial.launch.grant.bundle;
-  });
-  const bool mixed = std::ranges::any_of(study.running, [&](TrialId id) {
-    const Trial& other = study.trial(id);
-    return id != trial.id && IsSet(other.launch.grant.bundle) &&
-           other.launch.grant.bundle == trial.launch.grant.bundle &&
-           !HaveOneShape(study.spec, other.point, trial.point);
-  });
-  if (mixed && !study.several_shapes && !allows_mixed_)
+  };
+  const bool joins = std::ranges::any_of(study.running, is_member);
+  const auto before =
+      std::ranges::subrange(study.running.begin(), std::ranges::find(study.running, trial.id));
+  // A bundle that was mixed while all processes took several shapes still takes in trials of the
+  // shapes that it has.
+  const bool alike =
+      std::ranges::none_of(before, is_member) || std::ranges::any_of(before, [&](TrialId id) {
+        return is_member(id) && HaveOneShape(study.spec, study.trial(id).point, trial.point);
+      });
+  if (!alike && !study.several_shapes && !allows_mixed_)
     Say(fmt::format("trial {} joins a bundle of another shape", Number(trial.id)));
   if (joins && seen.lost_bundles >= 2)
     Say(fmt::format("trial {} was in two bundles that died, and joins another", Number(trial.id)));
@@ -302,8 +305,13 @@ void Checker::Begins(const Trial& trial, Work checkpoint) {
 }
 
 void Checker::Recovered(Ledger& ledger, const Engine& engine, bool in_depth) {
-  const auto found = std::ranges::find(
-      in_doubt_, ledger.last(), [](const Batch& batch) { return batch.events.back().first; });
+  // Batches of several controllers may be in doubt with the same numbers. The time of the
+  // last event says which of them is on disk.
+  const auto is_on_disk = [&](const Batch& batch) {
+    return batch.events.back().first == ledger.last() &&
+           batch.events.back().second.time == engine.now();
+  };
+  const auto found = std::ranges::find_if(in_doubt_, is_on_disk);
   if (found != in_doubt_.end()) Durable(Batch(std::move(*found)));
   if (ledger.last() != last_) {
     return Say(fmt::format("the ledger ends at event {}, and {} were written",
