@@ -133,9 +133,13 @@ void Workforce::Welcomed(Peer& peer, Host& host) {
   const auto knows = [&](const std::vector<wire::LaunchRef>& named, wire::LaunchRef at) {
     return std::ranges::find(named, at) != named.end();
   };
-  // The worker was given these launches on a connection that broke before it heard of them.
+  // The worker was given these launches on a connection that broke before it heard of them, or its
+  // process has replaced one that had them. The earlier process may have left the end of a launch
+  // in the spool. Such a launch must not be given again.
   for (const wire::LaunchRef& at : host.Carried()) {
     if (knows(hello.launches, at) || knows(hello.ended, at) || !IsRunning(at)) continue;
+    ReadSpool(host, at, /*before=*/UINT64_MAX);
+    if (!IsRunning(at)) continue;
     peer.link.Hold(at, TrialOf(at)->launch.seq);
     site_.Send(peer.id, MakeAssign(study(), *TrialOf(at), site_.PlacesOf(at)));
     TellMissed(*TrialOf(at));

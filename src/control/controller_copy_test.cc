@@ -1,4 +1,5 @@
-// A controller while a checkpoint is copied: what waits for the copy, and what does not.
+// A controller while a checkpoint is copied: what waits for the copy, and what does not. And a
+// controller whose worker of several trials has replaced its process.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,6 +24,8 @@ class IdleSite final : public Site {
   std::vector<std::string> TakeCalls() { return std::exchange(calls_, {}); }
   Done TakeCopy() { return std::exchange(copy_, nullptr); }
   LaunchEnd::Kind end = LaunchEnd::Kind::kPaused;  // of all launches
+  std::optional<Speaker> speaker;                  // of all connections; nullopt: nothing connects
+  std::map<wire::LaunchRef, std::vector<std::string>> spools;
 
   Time Now() const override { return Time{}; }
   TimerId At(Time, std::function<void()>) override { return 1; }
@@ -37,6 +40,7 @@ class IdleSite final : public Site {
   Speaker WhoSpeaks(const std::string&) override { return {}; }
   void Spoke(const std::string&, const Speaker&) override {}
   Result<Speaker> Identify(PeerId, const std::string&, const std::string&) override {
+    if (speaker) return *speaker;
     return FailedPrecondition("nothing connects");
   }
   bool Lives(const Speaker&) override { return false; }
@@ -46,7 +50,7 @@ class IdleSite final : public Site {
     return from;
   }
   void WatchOutput(const std::string&) override {}
-  std::vector<std::string> Spool(wire::LaunchRef) override { return {}; }
+  std::vector<std::string> Spool(wire::LaunchRef at) override { return spools[at]; }
   LaunchEnd EndOf(wire::LaunchRef, const std::string&) override { return {end, ""}; }
   LaunchPlaces PlacesOf(wire::LaunchRef) const override { return {}; }
   std::int64_t CheckpointBytes(TrialId) override { return 100; }
@@ -58,7 +62,12 @@ class IdleSite final : public Site {
     calls_.push_back(fmt::format("copy {} to {}", Number(from), Number(to)));
     copy_ = std::move(done);
   }
-  void Send(PeerId, const wire::ToWorker&) override {}
+  void Send(PeerId, const wire::ToWorker& message) override {
+    if (const auto* assign = std::get_if<wire::Assign>(&message)) {
+      calls_.push_back(
+          fmt::format("assign {}.{}", Number(assign->at.trial), Number(assign->at.launch)));
+    }
+  }
   void Close(PeerId) override {}
 
  private:
@@ -129,6 +138,52 @@ class ControllerCopyTest : public ::testing::Test {
   MuteSearcher searcher_;
   std::unique_ptr<Controller> controller_;
 };
+
+TEST(ControllerBundleTest, ALaunchWhoseEndIsInTheSpoolIsNotGivenAgain) {
+  const std::string lines =
+      "trials: 2\nsampler: random\nresources: {cpus: 1}\n"
+      "fuse: {most: 2}\npolicy: hydro\nretries: 0\n";
+  IdleSite site;
+  OneBatchCommitter committer;
+  MuteSearcher searcher;
+  Controller::Parts parts;
+  parts.study = kStudy;
+  parts.engine = NewEngine("hydro");
+  (void)parts.engine->Apply({Time{}, StudyCreated{.study = kStudy,
+                                                  .source = SourceOf(lines),
+                                                  .folder = "/",
+                                                  .seed = 1,
+                                                  .spec = SpecOf(lines)}});
+  Controller controller(std::move(parts), site, committer, searcher);
+  const auto commit = [&] {
+    for (controller.Flush(); committer.busy(); controller.Flush()) {
+      committer.is_busy = false;
+      controller.Committed({});
+    }
+  };
+  controller.Begin({ControllerStarted{{NodeOf(1 * kWhole)}}});
+  for (std::uint64_t counter : {0, 1})
+    controller.Answered({.counter = counter, .point = Point{0.5}, .fork = {}});
+  commit();
+  const wire::LaunchRef first{TrialId(1), LaunchId(1)};
+  const wire::LaunchRef second{TrialId(2), LaunchId(1)};
+  wire::Hello hello{.version = 2, .worker = "1.1", .launches = {first}};
+  hello.capacity = 2;
+  const auto connect = [&](PeerId peer, std::uint64_t image) {
+    site.speaker = Speaker{.speaks = true, .pid = 7, .start = 1, .image = image};
+    controller.workforce().Connected(peer);
+    controller.workforce().Heard(peer, wire::Encode(hello));
+    commit();
+  };
+  connect(1, 1);
+  EXPECT_THAT(site.TakeCalls(), ElementsAre("start 1.1", "assign 2.1"));
+  site.spools[second] = {wire::Encode(wire::Failed{second, 1, "no more memory"})};
+  connect(2, 2);
+  EXPECT_THAT(site.TakeCalls(), IsEmpty());
+  const Trial& trial = *controller.engine().trial(TestEngine::Key(2));
+  EXPECT_EQ(trial.state, TrialState::kFailed);
+  EXPECT_EQ(trial.note, "no more memory");
+}
 
 TEST_F(ControllerCopyTest, ParentAndForkStartOnceTheCopyIsOnDisk) {
   EXPECT_THAT(site_.TakeCalls(),

@@ -33,6 +33,32 @@ TEST(EngineStartTest, WhatTheMachineFailsToStartIsTriedAgainAndChargedToNoTrial)
   EXPECT_THAT(t.End(1, Ending::kNotStarted, "no room"), ElementsAre("wake 2"));
 }
 
+TEST(EngineStartTest, ALaunchThatTimesOutAndThenCannotStartIsChargedToNoTrial) {
+  TestEngine t("trials: 1\nretries: 0\ntimeouts: {trial: 100s}\n");
+  t.Propose(1);
+  t.now = 100;
+  EXPECT_THAT(t.Wake(), ElementsAre("stop 1.1 timeout"));
+  EXPECT_THAT(t.End(1, Ending::kNotStarted, "disk full"), ElementsAre("wake 100.5"));
+  EXPECT_EQ(t.State(1), TrialState::kWaiting);
+  EXPECT_EQ(t.Trial(1).failures, 0U);
+  EXPECT_EQ(t.Trial(1).note, "disk full");
+}
+
+TEST(EngineStartTest, UnderRules3ALaunchThatTimesOutAndThenCannotStartIsCharged) {
+  auto engine = NewEngine();
+  const auto spec = SpecOf("trials: 1\nretries: 1\ntimeouts: {trial: 100s}\n");
+  engine->Apply({At(0), StudyCreated{kStudy, "", "/", 1, spec, /*rules=*/3}});
+  engine->Apply({At(0), ControllerStarted{{NodeOf(1 * kWhole)}}});
+  engine->Apply({At(0), Proposed{kStudy, 0, Point{0.5}}});
+  engine->Apply({At(100), Woken{}});
+  engine->Apply({At(100), LaunchEnded{.trial = TestEngine::Key(1),
+                                      .launch = LaunchId{1},
+                                      .position = {},
+                                      .ending = Ending::kNotStarted,
+                                      .reason = "disk full"}});
+  EXPECT_EQ(engine->studies().front()->trials.front().failures, 1U);
+}
+
 TEST(EngineStartTest, AMachineThatFailsAgainAndAgainPausesTheStudy) {
   TestEngine t("trials: 2\nretries: 0\n");
   t.Propose(2);

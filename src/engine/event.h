@@ -29,7 +29,9 @@ namespace sluice {
 //   - Failures can end a study, and some notes say more.
 // Since rules 3, trials are compared at rungs by their result so far. Under rules 1 and 2 they were
 // compared by their value at the rung.
-constexpr int kRules = 3;
+// Since rules 4, a launch that the machine could not start counts as no failure of its trial, also
+// if the launch timed out first.
+constexpr int kRules = 4;
 
 struct StudyCreated {
   StudyId study{};

@@ -58,7 +58,8 @@ INSTANTIATE_TEST_SUITE_P(Seeds, FaultWorldTest, ::testing::Range<std::uint64_t>(
 TEST(FaultWorldSeedsTest, SeedsThatFoundSomethingFindNothingMore) {
   std::vector<FaultWorld::Options> found;
   for (const std::uint64_t seed : {16975, 18516, 18788, 19390}) found.push_back({.seed = seed});
-  for (const std::uint64_t seed : {3225, 4838, 6182, 19022, 26105})
+  for (const std::uint64_t seed :
+       {3225, 4838, 6182, 8179, 9236, 10298, 12337, 15233, 19022, 20355, 26105})
     found.push_back({.seed = seed, .events = 1000, .bundles = true});
   for (const FaultWorld::Options& options : found) {
     const FaultWorld::Outcome outcome = FaultWorld(options).Run();

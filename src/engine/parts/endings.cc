@@ -31,8 +31,9 @@ bool IsAhead(const Trial& trial, const LaunchEnded& event) {
 }
 
 // Whether a launch that ran into a time-out may not be to blame: it was handed back, or its process
-// died while it carried other launches too.
-bool IsBlameless(const LaunchEnded& event) {
+// died while it carried other launches too, or the machine could not start it.
+bool IsBlameless(const Study& study, const LaunchEnded& event) {
+  if (event.ending == Ending::kNotStarted) return study.rules >= 4;
   return event.ending == Ending::kReleased || event.ending == Ending::kBundleLost;
 }
 
@@ -132,7 +133,7 @@ void Endings::Settle(Study& study, Trial& trial, const LaunchEnded& event) {
       case StopReason::kLease:
         if (trial.work >= study.spec.stopper.max_budget)
           return judge_.Close(study, trial, TrialState::kComplete);
-        if (IsBlameless(event)) break;
+        if (IsBlameless(study, event)) break;
         return Fail(
             study, trial,
             trial.leave_reason == StopReason::kLease ? "silent past its lease" : trial.note);
