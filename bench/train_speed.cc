@@ -1,7 +1,7 @@
 // train_speed DATA NETWORK TRIALS WIDTH SECONDS THREADS: trains trials of a network on a data set
-// by the trainer's own loop, and prints how many steps a second they take, all trials together, once
-// the first steps are over. WIDTH: how many trials are stacked in one program; 0: as many as the
-// trainer chooses. Batches of 128, SGD with momentum.
+// by the loop of sluice-trainer, and prints how many steps a second they take, all trials together,
+// once the first steps are over. WIDTH: how many trials are stacked in one program; 0: as many as
+// the trainer chooses. Batches of 128, SGD with momentum.
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
