@@ -82,6 +82,20 @@ std::string_view FirstBytes(std::string_view text, std::size_t length) {
   return text.substr(0, length);
 }
 
+std::string EscapedXml(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
 std::string HiddenCharacter(std::string_view text) {
   struct Hidden {
     std::string_view bytes;

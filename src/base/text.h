@@ -31,6 +31,9 @@ constexpr std::size_t kLongestShown = 60;
 // escaped, and cut after kLongestShown bytes.
 std::string Shown(std::string_view text);
 
+// The text as it stands in XML, in quotes or between tags.
+std::string EscapedXml(std::string_view text);
+
 // Describes a character of the text that looks like a space but is none, or that is invisible: "a
 // no-break space (U+00A0)". "" if there is none.
 std::string HiddenCharacter(std::string_view text);

@@ -68,6 +68,10 @@ TEST(TextTest, TrimmedHasNoBlanksAroundIt) {
   EXPECT_EQ(Trimmed(""), "");
 }
 
+TEST(TextTest, XmlIsEscaped) {
+  EXPECT_EQ(EscapedXml("a < \"b\" & c > d"), "a &lt; &quot;b&quot; &amp; c &gt; d");
+}
+
 TEST(TextTest, LookalikesAreReplaced) {
   EXPECT_EQ(WithoutLookalikes("trials\uff1a \u221280"), "trials: -80");
   EXPECT_EQ(WithoutLookalikes("plain"), "plain");

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/text.h"
 
 namespace sluice {
 namespace {
@@ -27,20 +28,6 @@ constexpr double kAxisHeight = 30;
 constexpr double kPanelGap = 14;
 constexpr double kRightMargin = 24;
 constexpr double kLetter = 6.7;  // the width of a letter at font size 12, in pixels
-
-std::string Escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 std::size_t ColourOf(std::size_t study) { return study % kColours.size(); }
 
@@ -150,7 +137,7 @@ class Drawing {
     svg +=
         fmt::format("<rect width=\"{}\" height=\"{:.0f}\" fill=\"#ffffff\"/>\n", options_.width, y);
     svg += fmt::format("<text x=\"12\" y=\"21\" font-size=\"16\" font-weight=\"bold\">{}</text>\n",
-                       Escaped(scenario_.name));
+                       EscapedXml(scenario_.name));
     svg += Legend();
     return svg + body + "</svg>\n";
   }
@@ -249,7 +236,7 @@ class Drawing {
           "x=\"{:.1f}\" "
           "y=\"{:.1f}\">{}</text>\n",
           x, y, kColours[i % kColours.size()], x + 19, y + 12,
-          Escaped(scenario_.studies[i].spec.name));
+          EscapedXml(scenario_.studies[i].spec.name));
     });
     const double y = kTitleHeight + kLegendHeight * lines;
     const std::size_t more = scenario_.studies.size() - LegendEntries();
@@ -277,7 +264,7 @@ class Drawing {
     std::vector<Row>& rows = rows_[index];
     const std::size_t shown = std::min(rows.size(), options_.most_rows);
     out += fmt::format("<text x=\"12\" y=\"{:.1f}\" font-weight=\"bold\">{}</text>\n", y + 15,
-                       Escaped(panels_[index].title));
+                       EscapedXml(panels_[index].title));
     y += kPanelTitleHeight;
     const double top = y;
     std::size_t lanes = 0;
@@ -317,7 +304,7 @@ class Drawing {
     if (index % every != 0) return;
     out += fmt::format(
         "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"end\" font-size=\"{}\">{}</text>\n",
-        left_ - 6, row.top + row.height / 2 + 4, row.height >= 14 ? 12 : 10, Escaped(row.label));
+        left_ - 6, row.top + row.height / 2 + 4, row.height >= 14 ? 12 : 10, EscapedXml(row.label));
   }
 
   void DrawGrid(double top, double bottom, std::string& out) const {
@@ -433,7 +420,7 @@ class Drawing {
         "{}: {} {} to "
         "{}</title></rect>\n",
         from, y, to - gap - from, height - (height > 6 ? 0.6 : 0), fill,
-        Escaped(scenario_.studies[bar.study].spec.name), Number(interval.trial),
+        EscapedXml(scenario_.studies[bar.study].spec.name), Number(interval.trial),
         kDoing[static_cast<std::size_t>(interval.phase)], TickLabel(Micros(interval.begin)),
         TickLabel(Micros(interval.end)));
     const std::string number = fmt::format("{}", Number(interval.trial));
@@ -471,7 +458,7 @@ class Drawing {
         "stroke-width=\"1.4\" "
         "stroke-dasharray=\"{3}\"><title>{4}: {5}</title></line><text x=\"{6:.1f}\" y=\"{7:.1f}\" "
         "font-size=\"10\" text-anchor=\"{8}\">{4} {5}</text>\n",
-        X(at), top - 6, bottom, dashes, Escaped(scenario_.studies[study].spec.name), what,
+        X(at), top - 6, bottom, dashes, EscapedXml(scenario_.studies[study].spec.name), what,
         X(at) + (left ? -3 : 3), top - 2, left ? "end" : "start");
   }
 

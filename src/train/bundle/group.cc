@@ -112,8 +112,7 @@ Result<std::vector<Group::Trained>> Group::Step() {
   const std::size_t trials = TrialsThatTrain();
   std::vector<Trained> trained;
   if (trials == 0) return trained;
-  const std::size_t wanted = options_.seconds ? choice_.WidthFor(trials) : trials;
-  Arrange(std::min(wanted, most_width_));
+  Arrange(options_.seconds ? choice_.WidthFor(trials) : std::min(trials, choice_.most()));
   const double before_s = options_.seconds ? options_.seconds() : 0;
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
     auto losses = stacks_[i].Step(*batches_);
@@ -128,8 +127,7 @@ Result<std::vector<Group::Trained>> Group::Step() {
       trained.push_back(
           {.member = in_stacks_[i][at], .steps = stacks_[i].step(at), .loss = (*losses)[at]});
   }
-  if (options_.seconds && wanted <= most_width_)
-    choice_.Measured(trials, options_.seconds() - before_s);
+  if (options_.seconds) choice_.Measured(trials, options_.seconds() - before_s);
   return trained;
 }
 
@@ -152,6 +150,6 @@ Result<std::vector<Measured>> Group::Evaluate(const std::vector<MemberId>& membe
   return all;
 }
 
-void Group::LimitWidth(std::size_t most) { most_width_ = std::max<std::size_t>(1, most); }
+void Group::LimitWidth(std::size_t most) { choice_.Limit(std::max<std::size_t>(1, most)); }
 
 }  // namespace sluice::train

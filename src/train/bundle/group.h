@@ -70,6 +70,7 @@ class Group {
   std::size_t width() const { return width_; }
   // No stack gets more trials than this from now on.
   void LimitWidth(std::size_t most);
+  std::size_t most_width() const { return choice_.most(); }
 
  private:
   struct Place {
@@ -96,7 +97,6 @@ class Group {
   std::vector<std::vector<MemberId>> in_stacks_;
   WidthChoice choice_;
   std::size_t width_ = 0;
-  std::size_t most_width_ = SIZE_MAX;
   std::uint64_t next_member_ = 0;
 };
 

@@ -171,6 +171,53 @@ TEST(GroupTest, HowWideStacksAreChangesNothing) {
   }
 }
 
+// As if the memory did not suffice for more than some trials in one program.
+class ScarceBatches : public DrawnBatches {
+ public:
+  ScarceBatches(const model::Graph& graph, at::ScalarType real, std::size_t most)
+      : DrawnBatches(graph, real), most_(most) {}
+  Result<Batch> ForTraining(std::span<const std::int64_t> steps) override {
+    if (steps.size() > most_) return Unavailable("out of memory");
+    return DrawnBatches::ForTraining(steps);
+  }
+
+ private:
+  std::size_t most_;
+};
+
+TEST(GroupTest, StacksGetSmallerUntilTheMemorySuffices) {
+  const auto recipe = RecipeOf("zoo:mlp,in=12,hidden=8", recipe::OptimizerKind::kSgd, 1);
+  const auto network = Prepared(recipe);
+  Group group(network, std::make_unique<ScarceBatches>(network->graph(), network->real(), 3), {});
+  std::vector<MemberId> members;
+  for (std::uint64_t seed = 0; seed < 9; ++seed) members.push_back(*group.Join(recipe, seed, {}));
+  std::vector<std::size_t> widths;
+  while (group.StepOf(members.back()) < 4) {
+    const auto trained = group.Step();
+    ASSERT_TRUE(trained) << trained.error().message;
+    widths.push_back(group.most_width());
+    ASSERT_LT(widths.size(), 20u);
+  }
+  EXPECT_EQ(widths[0], 4u);
+  EXPECT_EQ(widths[1], 2u);
+  EXPECT_EQ(group.width(), 2u);
+  for (std::uint64_t seed = 0; seed < 9; ++seed) {
+    const TrialState state = group.StateOf(members[seed]);
+    EXPECT_LT(Distance(network, state, TrainedAlone(network, recipe, seed, state.step)),
+              kFusedBound);
+  }
+}
+
+TEST(GroupTest, WhereTheMemoryDoesNotSufficeForOneTrialThatIsAnError) {
+  const auto recipe = RecipeOf("zoo:mlp,in=12,hidden=8", recipe::OptimizerKind::kSgd, 1);
+  const auto network = Prepared(recipe);
+  Group group(network, std::make_unique<ScarceBatches>(network->graph(), network->real(), 0), {});
+  ASSERT_TRUE(group.Join(recipe, 1, {}));
+  const auto trained = group.Step();
+  ASSERT_FALSE(trained);
+  EXPECT_EQ(trained.error().code, ErrorCode::kUnavailable);
+}
+
 TEST(GroupTest, EvaluationOfSomeTrialsIsThatOfEachAlone) {
   const auto recipe = RecipeOf("zoo:resnet18", recipe::OptimizerKind::kSgd, 0);
   const auto network = Prepared(recipe);

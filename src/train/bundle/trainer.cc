@@ -163,23 +163,21 @@ void Trainer::NoteTarget(const client::NewTarget& target) {
   GroupOf(running).SetWaiting(running.member, running.waits_for_verdict);
 }
 
-void Trainer::End(LaunchRef at, Client::As as) {
+void Trainer::Drop(LaunchRef at) {
   const auto found = running_.find(at);
-  if (found != running_.end()) {
-    GroupOf(found->second).Leave(found->second.member);
-    launch_of_.erase({found->second.shape, found->second.member});
-    running_.erase(found);
-  }
+  if (found == running_.end()) return;
+  GroupOf(found->second).Leave(found->second.member);
+  launch_of_.erase({found->second.shape, found->second.member});
+  running_.erase(found);
+}
+
+void Trainer::End(LaunchRef at, Client::As as) {
+  Drop(at);
   if (const Status left = client_.Leave(at, as); !left) options_.say(left.error().message);
 }
 
 void Trainer::Fail(LaunchRef at, const std::string& reason) {
-  const auto found = running_.find(at);
-  if (found != running_.end()) {
-    GroupOf(found->second).Leave(found->second.member);
-    launch_of_.erase({found->second.shape, found->second.member});
-    running_.erase(found);
-  }
+  Drop(at);
   if (const Status told = client_.LeaveAsFailed(at, reason); !told)
     options_.say(told.error().message);
 }
@@ -230,6 +228,7 @@ bool Trainer::IsDue(const Running& running, std::int64_t steps) const {
 
 void Trainer::TrainGroup(const std::string& shape, Group& group) {
   const double before_s = Now();
+  const std::size_t most_before = group.most_width();
   const auto trained = group.Step();
   if (!trained) {
     if (trained.error().code == ErrorCode::kUnavailable) {
@@ -242,6 +241,11 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
       if (running.shape == shape) all.push_back(at);
     for (const LaunchRef at : all) Fail(at, trained.error().message);
     return;
+  }
+  if (group.most_width() < most_before) {
+    options_.say(fmt::format("the memory does not suffice for {} trials in one program: at most {} "
+                             "from now on",
+                             group.width(), group.most_width()));
   }
   const double trained_s = Now() - before_s;
   save_budget_.Trained(trained_s);

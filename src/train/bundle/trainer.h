@@ -62,6 +62,8 @@ class Trainer {
   Result<std::unique_ptr<Group>> OpenGroup(const recipe::TrialRecipe& shape);
   Result<Running> Start(const wire::Assign& assign);
   void Leave(const client::MustLeave& must_leave);
+  // Forgets a trial that is trained here.
+  void Drop(client::LaunchRef at);
   void End(client::LaunchRef at, client::Client::As as);
   void Fail(client::LaunchRef at, const std::string& reason);
   void NoteTarget(const client::NewTarget& target);

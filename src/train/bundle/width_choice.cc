@@ -6,10 +6,11 @@ namespace sluice::train {
 
 // From all trials down: bundles are made because stacking usually pays, so the widths that train
 // the fastest come first.
-std::vector<std::size_t> WidthChoice::WidthsFor(std::size_t trials) {
+std::vector<std::size_t> WidthChoice::WidthsFor(std::size_t trials) const {
+  const std::size_t widest = std::min(trials, most_);
   std::vector<std::size_t> widths;
-  for (std::size_t width = 1; width < trials; width *= 2) widths.push_back(width);
-  widths.push_back(trials);
+  for (std::size_t width = 1; width < widest; width *= 2) widths.push_back(width);
+  widths.push_back(widest);
   std::ranges::reverse(widths);
   return widths;
 }
@@ -33,7 +34,7 @@ std::size_t WidthChoice::NextToMeasure(std::size_t trials) const {
 std::size_t WidthChoice::WidthFor(std::size_t trials) const {
   if (trials <= 1) return 1;
   if (const std::size_t next = NextToMeasure(trials); next > 0) return next;
-  std::size_t best = trials;
+  std::size_t best = std::min(trials, most_);
   double least_s = 0;
   for (const std::size_t width : WidthsFor(trials)) {
     const auto found = times_.find(width);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <vector>
 
@@ -21,6 +22,10 @@ class WidthChoice {
   // From this ratio on a width is clearly slower than another: twice what rounds differ by.
   static constexpr double kClearlySlower = 1.2;
 
+  // No width is larger than this from now on.
+  void Limit(std::size_t most) { most_ = most; }
+  std::size_t most() const { return most_; }
+
   // The width to train so many trials at now.
   std::size_t WidthFor(std::size_t trials) const;
   // Whether the width is still being chosen.
@@ -33,11 +38,12 @@ class WidthChoice {
     int steps = 0;
     double least_s = 0;  // of a step of one trial
   };
-  static std::vector<std::size_t> WidthsFor(std::size_t trials);
+  std::vector<std::size_t> WidthsFor(std::size_t trials) const;
   // The first width that is not measured yet; 0 if none is left.
   std::size_t NextToMeasure(std::size_t trials) const;
 
   std::map<std::size_t, Times> times_;  // by width
+  std::size_t most_ = SIZE_MAX;
 };
 
 }  // namespace sluice::train

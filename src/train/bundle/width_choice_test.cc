@@ -75,5 +75,21 @@ TEST(WidthChoiceTest, WhatWasMeasuredHoldsForOtherNumbersOfTrials) {
   EXPECT_EQ(choice.WidthFor(7), 2u);
 }
 
+TEST(WidthChoiceTest, NoWidthIsLargerThanTheLimit) {
+  WidthChoice choice;
+  choice.Limit(3);
+  EXPECT_EQ(choice.WidthFor(16), 3u);
+  std::size_t widest = 0;
+  for (int step = 0; choice.IsMeasuring(16); ++step) {
+    ASSERT_LT(step, 100);
+    const std::size_t width = choice.WidthFor(16);
+    widest = std::max(widest, width);
+    choice.Measured(16, 1.0 / static_cast<double>(width));
+  }
+  EXPECT_EQ(widest, 3u);
+  EXPECT_EQ(choice.WidthFor(16), 3u);
+  EXPECT_EQ(choice.WidthFor(2), 2u);
+}
+
 }  // namespace
 }  // namespace sluice::train

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "train/check/coordinates.h"
 
 namespace sluice::train {
@@ -22,19 +23,6 @@ constexpr std::string_view kFollowsColour = "#cc3311";
 constexpr std::string_view kAlikeColour = "#4477aa";
 // Sizes below the largest by more than this are drawn at the bottom.
 constexpr double kMostDoublings = 24;
-
-std::string EscapedForSvg(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      default: out += c;
-    }
-  }
-  return out;
-}
 
 struct Axes {
   double low = 0;  // exponents of two
@@ -71,7 +59,7 @@ Axes AxesOf(const CoordinateCheck& check) {
 
 std::string Text(double x, double y, std::string_view anchor, std::string_view text) {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor,
-                     EscapedForSvg(text));
+                     EscapedXml(text));
 }
 
 }  // namespace
@@ -112,7 +100,7 @@ std::string CoordinatesSvg(const std::string& title, const CoordinateCheck& chec
     svg += fmt::format(
         "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" "
         "opacity=\"0.8\"><title>{}: exponent {:.2f}</title></polyline>\n",
-        points, follows ? kFollowsColour : kAlikeColour, EscapedForSvg(line.name), line.exponent);
+        points, follows ? kFollowsColour : kAlikeColour, EscapedXml(line.name), line.exponent);
     if (i < kMostNamed && follows)
       svg +=
           Text(axes.X(check.scales.back()) + 4, axes.Y(line.sizes.back()) - 4, "start", line.name);
