@@ -243,9 +243,10 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
     return;
   }
   if (group.most_width() < most_before) {
-    options_.say(fmt::format("the memory does not suffice for {} trials in one program: at most {} "
-                             "from now on",
-                             group.width(), group.most_width()));
+    options_.say(
+        fmt::format("the memory does not suffice for {} trials in one program: at most {} "
+                    "from now on",
+                    group.width(), group.most_width()));
   }
   const double trained_s = Now() - before_s;
   save_budget_.Trained(trained_s);

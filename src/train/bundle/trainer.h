@@ -52,6 +52,7 @@ class Trainer {
     bool waits_for_verdict = false;
     double saved_s = 0;  // when the trial was saved last
     Work saved_work = -1;
+    bool noted = false;  // what is special about a metric was said
   };
 
   double Now() const;  // seconds on a steady clock
