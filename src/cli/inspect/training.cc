@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "cli/inspect/narrow_check.h"
 #include "cli/inspect/study_model.h"
 #include "cli/study_file.h"
 #include "data/sets/data_set.h"
@@ -80,10 +81,11 @@ class TrainingInspector {
                       fmt::format("{}; so in the trial {}", message, params));
       }
       losses.insert(trial->loss);
+      if (trial->scale != 1) AddNarrow(summary_.narrow, *trial);
       if (!seen_.insert(NetworkKey(*trial)).second) continue;
       SLUICE_TRY(InspectNetwork(*trial));
     }
-    if (narrower_) NoteWhatDoesNotCarryOver();
+    if (!summary_.narrow.empty()) NoteWhatDoesNotCarryOver();
     if (losses.size() > 1)
       summary_.networks +=
           fmt::format("; losses: {}", Join(std::vector<std::string>(losses.begin(), losses.end())));
@@ -100,7 +102,6 @@ class TrainingInspector {
     if (const Status fits = model::CheckLoss(network->graph, trial.loss); !fits)
       return Refuse("model.loss", fits.error().message);
     if (trial.scale != 1) {
-      narrower_ = true;
       if (const auto narrow =
               model::Shrink(network->graph, network->widths, {.scale = trial.scale});
           !narrow)
@@ -202,7 +203,6 @@ class TrainingInspector {
   std::map<std::string, std::string> lacking_;  // metrics that some trials do not have, and why
   std::set<std::string> seen_;                  // networks with their losses and scales
   std::set<std::string> named_;                 // networks
-  bool narrower_ = false;  // some trials train a narrower network than the one that is named
 };
 
 }  // namespace

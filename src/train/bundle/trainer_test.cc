@@ -95,7 +95,7 @@ class TrainerTest : public testing::Test {
   // Dismisses the process, and waits for its end.
   void Finish() {
     if (!thread_.joinable()) return;
-    world_.controller().Send(wire::Exit{});
+    if (!std::exchange(dismissed_, false)) world_.controller().Send(wire::Exit{});
     while (Hear()) continue;
     thread_.join();
     EXPECT_TRUE(status_) << status_.error().message;
@@ -137,6 +137,7 @@ class TrainerTest : public testing::Test {
   recipe::Recipe recipe_;
   data::DataSet data_;
   std::unique_ptr<client::Client> client_;
+  bool dismissed_ = false;  // Exit was sent: the process may be gone
   std::thread thread_;
   Status status_;
   std::mutex mutex_;
@@ -257,6 +258,7 @@ TEST_F(TrainerTest, AProcessThatIsDismissedSavesWhatItCarries) {
   Begin(first);
   Await<wire::Report>();
   world_.controller().Send(wire::Exit{});
+  dismissed_ = true;
   EXPECT_EQ(Await<wire::Saved>().work, 1);
   Await<wire::Paused>();
 }
