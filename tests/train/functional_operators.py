@@ -34,9 +34,9 @@ OTHERS = re.compile(
 RANDOM = re.compile(
     r".*(rand|normal|bernoulli|dropout|multinomial|poisson$|rrelu|binomial|fractional)")
 DRAWN = {
-    "alpha_dropout", "bernoulli", "dropout", "exponential", "feature_alpha_dropout",
-    "feature_dropout", "normal_functional", "rand", "rand_like", "randn", "randn_like", "rrelu",
-    "uniform",
+    "alpha_dropout", "bernoulli", "cauchy", "dropout", "exponential", "feature_alpha_dropout",
+    "feature_dropout", "geometric", "log_normal", "normal_functional", "rand", "rand_like", "randn",
+    "randn_like", "random", "rrelu", "uniform",
 }
 # What asks for memory that is not written is given zeros (preparation.cc).
 EMPTY = {"empty", "empty_like", "new_empty"}
