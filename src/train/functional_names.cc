@@ -63,7 +63,7 @@ const std::string_view kFunctionalNames[] = {
     "max_unpool3d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mish", "mm", "mode",
     "moveaxis", "movedim", "mse_loss", "msort", "mul", "multi_margin_loss",
     "multilabel_margin_loss", "multilabel_margin_loss_forward", "multiply", "mv", "mvlgamma",
-    "nan_to_num", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow", "native_batch_norm",
+    "nan_to_num", "nanmean", "nanmedian", "nanquantile", "nansum", "narrow",
     "native_channel_shuffle", "native_group_norm", "native_layer_norm", "native_norm", "ne", "neg",
     "negative", "new_empty", "new_full", "new_ones", "new_zeros", "nextafter", "nll_loss",
     "nll_loss2d", "nll_loss2d_forward", "nll_loss_forward", "nll_loss_nd", "nonzero",

@@ -95,6 +95,8 @@ Action Bernoulli(const Signature& signature) {
     return {};
   return [p](Call& call) {
     const Value& x = call.Tensor(0);
+    TORCH_CHECK(call.Real(p) >= 0 && call.Real(p) <= 1,
+                "expected a probability from 0 to 1, found ", call.Real(p));
     const double bound = call.Real(p) * 0x1p32;
     call.Return(Stacked(Drawn(call, x.sizes(), x.tensor.options(), [bound](std::uint32_t bits) {
       return static_cast<double>(bits) < bound ? 1.0 : 0.0;
