@@ -16,6 +16,7 @@
 #include "model/network.h"
 #include "model/shrink/shrink.h"
 #include "train/check/coordinates.h"
+#include "train/check/fallbacks.h"
 #include "train/check/fused.h"
 #include "train/measure/examples.h"
 
@@ -31,6 +32,8 @@ constexpr std::string_view kCheckHelp =
   fused        three trials that are trained together become what each becomes alone, in float64
   coordinates  after some steps of training, what each layer computes is as large in a narrow
                network as in the network itself, so that hyperparameters can carry over
+  fallbacks    is no check: which nodes have no rule for several trials at once, so that vmap or a
+               loop over the trials runs them, and which part of a step they take
 
 NETWORK is an archive (net.pt2), or zoo:NAME, which has no stored outputs. The exit status is 0 if
 nothing differs and 1 otherwise. What cannot be checked is called unchecked.
@@ -169,6 +172,8 @@ Result<bool> Check(const CheckFlags& flags) {
       SLUICE_TRY(WriteSvg(flags.svg, CoordinatesSvg(flags.network, coordinates)));
     }
   }
+  SLUICE_ASSIGN(const Fallbacks fallbacks, MeasureFallbacks(flags.network));
+  fmt::print("{}", FallbacksText(fallbacks));
   return good;
 }
 
