@@ -34,6 +34,10 @@ Status RunFloat64(LawShape shape) {
   Law law(shape, network);
   SLUICE_ASSIGN(const std::vector<LawDifference> differences, law.Run());
   if (!law.diverged()) return FailedPrecondition("expected that trial 2 diverges");
+  if (!(law.learnt() > 1e-4)) {
+    return FailedPrecondition(fmt::format(
+        "expected that trial 0 learns, found that its tensors change by {}", law.learnt()));
+  }
   Print("float64", shape, differences);
   return {};
 }

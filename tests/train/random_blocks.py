@@ -85,10 +85,10 @@ class Tracked(nn.Module):
         self.register_buffer("size", torch.ones(width))
 
     def forward(self, x):
-        turned = x.movedim(self.axis, -1)
+        turned = x.transpose(self.axis, -1)
         with torch.no_grad():
             self.size.mul_(0.9).add_(turned.detach().abs().flatten(0, -2).mean(0), alpha=0.1)
-        return (turned * self.gain / (self.size + 0.1)).movedim(-1, self.axis)
+        return (turned * self.gain / (self.size + 0.1)).transpose(self.axis, -1)
 
 
 class Scored(nn.Module):

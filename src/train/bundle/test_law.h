@@ -21,6 +21,14 @@ namespace sluice::train {
 
 constexpr std::int64_t kLawSteps = 20;
 
+// The eps of AdamW in the law. Where a gradient is 0 but for rounding, as that of a bias before a
+// normalisation, Adam makes steps of lr r / (r + eps) of a rounding r. They are no rounding any
+// more: with the usual eps of 1e-8 such a tensor of two runs differs by 1e-9 and more, whatever the
+// trial is trained beside. In float64 r is up to about 2e-15 (the sum of terms of size 1), so that
+// steps of 0.002 add up to at most 20 * 0.002 * 2e-15 / eps. That is within 1e-10 / 10, which the
+// law allows an element, if eps is 8e-6 or more.
+constexpr double kLawEps = 1e-5;
+
 // What a trial of the law trains with. Trials differ in all that may differ in a bundle.
 struct LawShape {
   std::string network;
@@ -40,6 +48,8 @@ inline recipe::TrialRecipe LawRecipe(const LawShape& shape, int trial) {
   recipe.optimizer.kind = shape.kind;
   recipe.optimizer.lr = sgd ? 0.01 * (trial + 1) : 0.002;
   recipe.optimizer.momentum = 0.1 * trial;
+  recipe.optimizer.beta1 = 0.9 - 0.1 * trial;
+  recipe.optimizer.eps = kLawEps;
   recipe.optimizer.weight_decay = 0.01 * trial;
   recipe.optimizer.clip_norm = 1.0 + trial;
   recipe.dropout = 0.1 * trial;
@@ -109,6 +119,10 @@ class Law {
       if (trial == 1) continue;
       const TrialState state = bundle.StateOf(members_[trial]);
       steps_[trial] = state.step;
+      if (trial == 0) {
+        SLUICE_ASSIGN(const TrialState first, network_->InitialState(LawSeed(0)));
+        learnt_ = CompareStates(network_->graph(), state, first).difference;
+      }
       if (trial == kDiverges) {
         diverged_ = HasDiverged(state);
       } else {
@@ -119,6 +133,8 @@ class Law {
   }
 
   bool diverged() const { return diverged_; }
+  // How much a tensor of trial 0 has changed at most, by the same measure.
+  double learnt() const { return learnt_; }
   std::int64_t steps(int trial) const { return steps_.at(trial); }
 
  private:
@@ -185,6 +201,7 @@ class Law {
   std::vector<LawDifference> differences_;
   std::map<int, std::int64_t> steps_;
   bool diverged_ = false;
+  double learnt_ = 0;
 };
 
 }  // namespace sluice::train
