@@ -16,19 +16,34 @@ namespace sluice::train {
 // Half a unit in the last place of 1.
 constexpr double kFloat32Rounding = 0x1p-24;
 
-// How many times kFloat32Rounding a gradient may differ.
+// How many roundings of its size, all tensors together, a gradient in a bundle may differ from that
+// alone. The two round the same sums in another order. Errors of rounding have either sign, so that
+// a sum of K terms errs by about sqrt(K) roundings of a term's size, and L operators in a row by
+// sqrt(L) times that. 2^10 is sqrt(K L) for sums of 4096 terms in 256 operators forth and back. A
+// network that subtracts numbers which are almost equal multiplies the errors, and may exceed it.
 constexpr double kGradientRoundings = 1024;
 
-inline double NormOf(const at::Tensor& tensor) {
-  return (tensor.is_complex() ? at::view_as_real(tensor) : tensor)
-      .to(at::kDouble)
-      .norm()
-      .item()
-      .toDouble();
+// In float64; a complex number as a pair of real ones.
+inline at::Tensor Widened(const at::Tensor& tensor) {
+  return (tensor.is_complex() ? at::view_as_real(tensor) : tensor).to(at::kDouble);
 }
 
+inline double NormOf(const at::Tensor& tensor) { return tensor.norm().item().toDouble(); }
+
 // One step of SGD with momentum from equal states, in a bundle and alone. What is told of each
-// tensor is its difference as a part of the bound.
+// tensor is its difference ||a - b|| as a part of the bound, with u = kFloat32Rounding, g the
+// gradients of all tensors, m the tensor's momentum and w the tensor after the step:
+//
+//   momentum  ||a - b|| <= 2^10 u ||g|| + 4 u ||m||         the gradient's error, and the roundings
+//                                                           of two operations in either program
+//   weight    ||a - b|| <= lr (the bound of m) + 4 u ||w||
+//   buffer    ||a - b|| <= 2^10 u max(||b||, sqrt(n) / 10)  n its elements: the error of a forward
+//                                                           pass
+//
+// Adam's step from a state is a function of the gradient that has the same bits in every bundle
+// (Update in train/update/optimizer.h). So the bound of g is all that is to be held there. Its
+// weights have no bound of this form: where a gradient is 0 but for rounding, Adam's step is up to
+// lr in either direction, in PyTorch as well.
 inline Result<std::vector<LawDifference>> StepInFloat32(
     const LawShape& shape, const std::shared_ptr<const PreparedNetwork>& network) {
   constexpr int kTrials = 3;
@@ -56,20 +71,19 @@ inline Result<std::vector<LawDifference>> StepInFloat32(
     double squares = 0;  // of what the step adds to the moments
     for (std::size_t i = 0; i < moments.size(); ++i)
       if (moments[i].defined())
-        squares += std::pow(NormOf(alone.moment1[i].to(at::kDouble) -
-                                   recipe.optimizer.momentum * moments[i].to(at::kDouble)),
-                            2);
+        squares += std::pow(
+            NormOf(Widened(alone.moment1[i]) - recipe.optimizer.momentum * Widened(moments[i])), 2);
     const double gradient_bound = kGradientRoundings * kFloat32Rounding * std::sqrt(squares);
     for (std::size_t i = 0; i < alone.parameters.size(); ++i) {
       if (!alone.parameters[i].defined()) continue;
       const std::string& name = network->graph().parameters[i].name;
       const auto note = [&](const at::Tensor& one, const at::Tensor& other, double bound,
                             const std::string& what) {
-        const double distance = NormOf(one - other);
+        const double distance = NormOf(Widened(one) - Widened(other));
         differences.push_back(
             {std::to_string(trial) + what, name, distance == 0 ? 0 : distance / bound});
       };
-      const double size = NormOf(alone.parameters[i]);
+      const double size = NormOf(Widened(alone.parameters[i]));
       if (!moments[i].defined()) {
         const auto count = static_cast<double>(alone.parameters[i].numel());
         note(found.parameters[i], alone.parameters[i],
@@ -77,7 +91,8 @@ inline Result<std::vector<LawDifference>> StepInFloat32(
              " buffer");
         continue;
       }
-      const double moment_bound = gradient_bound + 4 * kFloat32Rounding * NormOf(alone.moment1[i]);
+      const double moment_bound =
+          gradient_bound + 4 * kFloat32Rounding * NormOf(Widened(alone.moment1[i]));
       note(found.moment1[i], alone.moment1[i], moment_bound, " moment");
       note(found.parameters[i], alone.parameters[i],
            recipe.optimizer.lr * moment_bound + 4 * kFloat32Rounding * size, " weight");
