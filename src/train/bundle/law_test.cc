@@ -1,20 +1,15 @@
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/test_soak.h"
-#include "train/bundle/group.h"
-#include "train/check/drawn_batches.h"
-#include "train/check/fused.h"
+#include "train/bundle/test_law.h"
 
 // A trial's trajectory never depends on the bundle that it is trained in.
 namespace sluice::train {
 namespace {
-
-constexpr std::int64_t kSteps = 20;
 
 const char* const kLawNetworks[] = {
     "zoo:mlp,in=12,hidden=8",
@@ -25,36 +20,19 @@ const char* const kLawNetworks[] = {
     "zoo:gpt,vocab=30,tokens=6,width=8,layers=2,heads=2",
 };
 
-recipe::TrialRecipe RecipeOf(const std::string& network, recipe::OptimizerKind kind, int trial) {
-  recipe::TrialRecipe recipe;
-  recipe.network = network;
-  if (network == "zoo:resnet18") recipe.scale = 8;  // at its full width it takes minutes
-  recipe.precision = recipe::Precision::kFloat64;
-  recipe.batch = DrawnBatches::kBatch;
-  recipe.keep_readout = true;
-  recipe.optimizer.kind = kind;
-  recipe.optimizer.lr = kind == recipe::OptimizerKind::kSgd ? 0.01 * (trial + 1) : 0.002;
-  recipe.optimizer.momentum = 0.1 * trial;
-  recipe.optimizer.weight_decay = 0.01 * trial;
-  recipe.optimizer.clip_norm = 1.0 + trial;
-  recipe.dropout = 0.1 * trial;
-  recipe.schedule.kind =
-      trial % 2 == 0 ? recipe::Schedule::Kind::kConstant : recipe::Schedule::Kind::kCosine;
-  recipe.schedule.over = 4;
-  return recipe;
+LawShape ShapeOf(const std::string& network, recipe::OptimizerKind kind) {
+  // At its full width ResNet-18 takes minutes.
+  return {.network = network, .scale = network == "zoo:resnet18" ? 8.0 : 1.0, .kind = kind};
 }
 
-std::shared_ptr<const PreparedNetwork> Prepared(const recipe::TrialRecipe& shape) {
-  auto network = OpenTrainedNetwork(shape);
-  EXPECT_TRUE(network) << network.error().message;
-  ReturnSquares(network->graph);
-  auto prepared = PreparedNetwork::Prepare(std::move(*network), shape);
+recipe::TrialRecipe RecipeOf(const std::string& network, recipe::OptimizerKind kind, int trial) {
+  return LawRecipe(ShapeOf(network, kind), trial);
+}
+
+std::shared_ptr<const PreparedNetwork> Prepared(const recipe::TrialRecipe& recipe) {
+  auto prepared = LawNetwork(ShapeOf(recipe.network, recipe.optimizer.kind));
   EXPECT_TRUE(prepared) << prepared.error().message;
   return *prepared;
-}
-
-Group NewGroup(const std::shared_ptr<const PreparedNetwork>& network) {
-  return Group(network, std::make_unique<DrawnBatches>(network->graph(), network->real()), {});
 }
 
 double Distance(const std::shared_ptr<const PreparedNetwork>& network, const TrialState& one,
@@ -65,7 +43,7 @@ double Distance(const std::shared_ptr<const PreparedNetwork>& network, const Tri
 
 TrialState TrainedAlone(const std::shared_ptr<const PreparedNetwork>& network,
                         const recipe::TrialRecipe& recipe, std::uint64_t seed, std::int64_t steps) {
-  Group group = NewGroup(network);
+  Group group = LawGroup(network);
   const auto member = group.Join(recipe, seed, std::nullopt);
   EXPECT_TRUE(member) << member.error().message;
   for (std::int64_t step = 0; step < steps; ++step) {
@@ -81,52 +59,19 @@ TEST_P(LawTest, ATrialInABundleBecomesWhatItBecomesAlone) {
   if (GetParam() == std::string_view("zoo:resnet18") && !Soaks())
     GTEST_SKIP() << "takes 10 s: make soak";
   for (const auto kind : {recipe::OptimizerKind::kSgd, recipe::OptimizerKind::kAdamW}) {
-    const auto network = Prepared(RecipeOf(GetParam(), kind, 0));
-    Group group = NewGroup(network);
-    std::vector<recipe::TrialRecipe> recipes;
-    std::vector<MemberId> members;
-    const auto join = [&] {
-      const int trial = static_cast<int>(members.size());
-      recipes.push_back(RecipeOf(GetParam(), kind, trial));
-      if (trial == 2) recipes.back().optimizer.lr = 1e200;  // this one diverges
-      if (trial == 2) recipes.back().optimizer.clip_norm.reset();
-      const auto member = group.Join(recipes.back(), 100 + static_cast<std::uint64_t>(trial), {});
-      ASSERT_TRUE(member) << member.error().message;
-      members.push_back(*member);
-    };
-    for (int i = 0; i < 4; ++i) join();
-    std::map<std::size_t, TrialState> found;
-    for (std::int64_t step = 0; step < kSteps; ++step) {
-      if (step == 7) {
-        found[1] = group.StateOf(members[1]);
-        group.Leave(members[1]);
-      }
-      if (step == 11) {
-        join();
-        join();
-      }
-      // It waits for a verdict for two steps.
-      if (step == 13 || step == 15) group.SetWaiting(members[3], step == 13);
-      const auto trained = group.Step();
-      ASSERT_TRUE(trained) << trained.error().message;
-    }
-    for (std::size_t i = 0; i < members.size(); ++i)
-      if (i != 1) found[i] = group.StateOf(members[i]);
-    for (const auto& [i, state] : found) {
-      if (i == 2) {
-        bool diverged = false;
-        for (const at::Tensor& each : state.parameters)
-          if (each.defined() && each.is_floating_point())
-            diverged = diverged || !each.isfinite().all().item().toBool();
-        EXPECT_TRUE(diverged) << "the test is meant to have a trial that diverges";
-        continue;
-      }
-      const TrialState alone = TrainedAlone(network, recipes[i], 100 + i, state.step);
-      EXPECT_LT(Distance(network, state, alone), kFusedBound)
-          << "trial " << i << ", optimizer " << static_cast<int>(kind);
-    }
-    EXPECT_EQ(found[3].step, kSteps - 2);
-    EXPECT_EQ(found[4].step, kSteps - 11);
+    const LawShape shape = ShapeOf(GetParam(), kind);
+    const auto network = LawNetwork(shape);
+    ASSERT_TRUE(network) << network.error().message;
+    Law law(shape, *network);
+    const auto differences = law.Run();
+    ASSERT_TRUE(differences) << differences.error().message;
+    for (const LawDifference& each : *differences)
+      EXPECT_LE(each.difference, kFusedBound) << "trial " << each.trial << ", " << each.tensor
+                                              << ", optimizer " << static_cast<int>(kind);
+    EXPECT_TRUE(law.diverged()) << "the test is meant to have a trial that diverges";
+    EXPECT_EQ(law.steps(3), kLawSteps - 2);
+    EXPECT_EQ(law.steps(4), kLawSteps - 11);
+    EXPECT_EQ(law.steps(5), kLawSteps - 11 + 4);
   }
 }
 
@@ -140,10 +85,10 @@ INSTANTIATE_TEST_SUITE_P(Zoo, LawTest, testing::ValuesIn(kLawNetworks), [](const
 TEST(GroupTest, ATrialThatMovesGoesOnWhereItWas) {
   const auto recipe = RecipeOf("zoo:mlp,in=12,hidden=8", recipe::OptimizerKind::kAdam, 1);
   const auto network = Prepared(recipe);
-  Group first = NewGroup(network);
+  Group first = LawGroup(network);
   const MemberId member = *first.Join(recipe, 7, {});
   for (int step = 0; step < 8; ++step) ASSERT_TRUE(first.Step());
-  Group second = NewGroup(network);
+  Group second = LawGroup(network);
   ASSERT_TRUE(second.Join(recipe, 3, {}));
   const MemberId moved = *second.Join(recipe, 7, first.StateOf(member));
   for (int step = 0; step < 8; ++step) ASSERT_TRUE(second.Step());
@@ -156,7 +101,7 @@ TEST(GroupTest, HowWideStacksAreChangesNothing) {
   const auto network = Prepared(recipe);
   std::vector<std::vector<TrialState>> states;
   for (const std::size_t width : {1, 2, 5}) {
-    Group group = NewGroup(network);
+    Group group = LawGroup(network);
     group.LimitWidth(width);
     std::vector<MemberId> members;
     for (std::uint64_t seed = 0; seed < 5; ++seed) members.push_back(*group.Join(recipe, seed, {}));
@@ -221,14 +166,14 @@ TEST(GroupTest, WhereTheMemoryDoesNotSufficeForOneTrialThatIsAnError) {
 TEST(GroupTest, EvaluationOfSomeTrialsIsThatOfEachAlone) {
   const auto recipe = RecipeOf("zoo:resnet18", recipe::OptimizerKind::kSgd, 0);
   const auto network = Prepared(recipe);
-  Group group = NewGroup(network);
+  Group group = LawGroup(network);
   std::vector<MemberId> members;
   for (std::uint64_t seed = 0; seed < 3; ++seed) members.push_back(*group.Join(recipe, seed, {}));
   for (int step = 0; step < 3; ++step) ASSERT_TRUE(group.Step());
   const auto found = group.Evaluate({members[2], members[0]});
   ASSERT_TRUE(found) << found.error().message;
   for (std::size_t i = 0; i < 2; ++i) {
-    Group alone = NewGroup(network);
+    Group alone = LawGroup(network);
     const MemberId member = *alone.Join(recipe, i == 0 ? 2 : 0, {});
     for (int step = 0; step < 3; ++step) ASSERT_TRUE(alone.Step());
     const auto expected = alone.Evaluate({member});
@@ -242,7 +187,7 @@ TEST(GroupTest, AStateOfAnotherNetworkIsRefused) {
   const auto recipe = RecipeOf("zoo:mlp,in=12,hidden=8", recipe::OptimizerKind::kSgd, 0);
   const auto other = RecipeOf("zoo:mlp,in=12,hidden=16", recipe::OptimizerKind::kSgd, 0);
   const auto network = Prepared(recipe);
-  Group group = NewGroup(network);
+  Group group = LawGroup(network);
   const auto joined = group.Join(recipe, 1, TrainedAlone(Prepared(other), other, 1, 1));
   ASSERT_FALSE(joined);
   EXPECT_EQ(joined.error().code, ErrorCode::kInvalidArgument);

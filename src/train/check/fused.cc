@@ -41,11 +41,19 @@ double DistanceOf(const at::Tensor& one, const at::Tensor& other) {
 
 }  // namespace
 
+std::vector<double> DifferencesOf(const TrialState& one, const TrialState& other) {
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < one.parameters.size(); ++i)
+    differences.push_back(DistanceOf(one.parameters[i], other.parameters[i]));
+  return differences;
+}
+
 FusedCheck CompareStates(const model::Graph& graph, const TrialState& one,
                          const TrialState& other) {
   FusedCheck check;
-  for (std::size_t i = 0; i < one.parameters.size(); ++i) {
-    const double difference = DistanceOf(one.parameters[i], other.parameters[i]);
+  const std::vector<double> differences = DifferencesOf(one, other);
+  for (std::size_t i = 0; i < differences.size(); ++i) {
+    const double difference = differences[i];
     if (!(difference > check.difference) && !std::isnan(difference)) continue;
     check.difference = difference;
     check.tensor = graph.parameters[i].name;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "recipe/trial_recipe.h"
@@ -23,7 +24,9 @@ constexpr double kFusedBound = 1e-10;
 // drawn: one trial joins later. Fails if the network cannot be opened or trained.
 Result<FusedCheck> CheckFused(const std::string& network, double scale = 1);
 
-// The largest difference of two states of one trial, as in FusedCheck.
+// The differences of two states of one trial, as in FusedCheck, in the order of the parameters.
+std::vector<double> DifferencesOf(const TrialState& one, const TrialState& other);
+// The largest of them.
 FusedCheck CompareStates(const model::Graph& graph, const TrialState& one, const TrialState& other);
 
 }  // namespace sluice::train
