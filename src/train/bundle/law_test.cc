@@ -161,7 +161,7 @@ TEST(GroupTest, HowWideStacksAreChangesNothing) {
     std::vector<MemberId> members;
     for (std::uint64_t seed = 0; seed < 5; ++seed) members.push_back(*group.Join(recipe, seed, {}));
     for (int step = 0; step < 6; ++step) ASSERT_EQ(group.Step()->size(), 5u);
-    EXPECT_EQ(group.width(), width);
+    EXPECT_EQ(group.arrangement(), (Arrangement{.width = width, .workers = 1}));
     states.emplace_back();
     for (const MemberId member : members) states.back().push_back(group.StateOf(member));
   }
@@ -200,7 +200,7 @@ TEST(GroupTest, StacksGetSmallerUntilTheMemorySuffices) {
   }
   EXPECT_EQ(widths[0], 4u);
   EXPECT_EQ(widths[1], 2u);
-  EXPECT_EQ(group.width(), 2u);
+  EXPECT_EQ(group.arrangement().width, 2u);
   for (std::uint64_t seed = 0; seed < 9; ++seed) {
     const TrialState state = group.StateOf(members[seed]);
     EXPECT_LT(Distance(network, state, TrainedAlone(network, recipe, seed, state.step)),
