@@ -37,8 +37,7 @@ The bars: chosen is at least 0.95 of the better of the first two, twice as fast 
 
 
 def together(*commands):
-    """Runs programs side by side. Returns the sum of their speeds, and how the last one's trials
-    were arranged."""
+    """Runs programs side by side. Returns the sum of their speeds, and how the last one stacked."""
     started = [subprocess.Popen(each, stdout=subprocess.PIPE, text=True) for each in commands]
     told = [each.communicate()[0].split() for each in started]
     if any(each.returncode for each in started):
@@ -113,7 +112,7 @@ def main():
         "(lowest to highest); ratios are medians of the ratios within each round"
     )
     header = ["network", "one after another", "two processes", "fused", "chosen", "vmap",
-              "width of stacks chosen", "chosen / better of the first two", "chosen / vmap", "the bars"]
+              "width chosen", "chosen / better of the first two", "chosen / vmap", "the bars"]
     bench.write_page("train", ABOUT, facts, bench.table(header, rows))
 
 

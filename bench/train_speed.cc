@@ -1,8 +1,8 @@
 // train_speed DATA NETWORK TRIALS WIDTH SECONDS THREADS: trains trials of a network on a data set
 // by the loop of sluice-trainer, and prints how many steps a second they take, all trials together,
-// once the first steps are over, and how they were arranged: the trials in one program, and how many
-// programs ran side by side. WIDTH: how many trials are stacked in one program, one after another;
-// 0: as the trainer chooses. Batches of 128, SGD with momentum.
+// once the first steps are over, and how they were arranged: the trials in one program, and how
+// many programs ran side by side. WIDTH: how many trials are stacked in one program, one program
+// after another; 0: as the trainer chooses. Batches of 128, SGD with momentum.
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>

@@ -25,8 +25,8 @@ class Group {
  public:
   struct Options {
     bool unit_is_epoch = true;  // otherwise a unit of work is a step
-    // How long the caller's clock has run, in seconds. Empty: nothing is measured, and stacks are as
-    // wide as they may be.
+    // How long the caller's clock has run, in seconds. Empty: nothing is measured, and stacks are
+    // as wide as they may be.
     std::function<double()> seconds = {};
     // Trains stacks side by side, and outlives the group. Null: one after another.
     Workers* workers = nullptr;
