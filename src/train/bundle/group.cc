@@ -193,11 +193,16 @@ Result<std::vector<Measured>> Group::Evaluate(const std::vector<MemberId>& membe
       part.into.push_back(i);
     }
   }
-  ForStacks(parts.size(), [&](std::size_t i) {
+  const auto evaluate = [&](std::size_t i) {
     parts[i].found = stacks_[stacks[i]].Evaluate(parts[i].places, *batches_);
-  });
+  };
+  ForStacks(parts.size(), evaluate);
   std::vector<Measured> all(members.size());
-  for (Part& part : parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Part& part = parts[i];
+    // One stack alone needs less memory than several side by side.
+    if (!part.found && part.found.error().code == ErrorCode::kUnavailable && parts.size() > 1)
+      evaluate(i);
     if (!part.found) return std::unexpected(std::move(part.found).error());
     for (std::size_t k = 0; k < part.into.size(); ++k)
       all[part.into[k]] = std::move((*part.found)[k]);

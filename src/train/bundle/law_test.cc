@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
 #include <string_view>
 #include <vector>
@@ -293,7 +294,12 @@ class BatchesForOne : public DrawnBatches {
     if (beside && steps[0] == 2) return Unavailable("out of memory");
     return DrawnBatches::ForTraining(steps);
   }
+  Result<Batch> ForEvaluation(std::int64_t first, std::int64_t count) const override {
+    if (refused++ < 2) return Unavailable("out of memory");
+    return DrawnBatches::ForEvaluation(first, count);
+  }
   bool beside = true;
+  mutable std::atomic<int> refused = 0;  // evaluations
 };
 
 TEST(GroupTest, WhereTheMemoryDoesNotSufficeSideBySideStacksTrainOneAfterAnother) {
@@ -307,6 +313,9 @@ TEST(GroupTest, WhereTheMemoryDoesNotSufficeSideBySideStacksTrainOneAfterAnother
   std::vector<MemberId> members;
   for (std::uint64_t seed = 0; seed < 4; ++seed) members.push_back(*group.Join(recipe, seed, {}));
   for (int step = 0; step < 2; ++step) ASSERT_EQ(group.Step()->size(), 4u);
+  const auto measured = group.Evaluate(members);
+  ASSERT_TRUE(measured) << measured.error().message;
+  EXPECT_GT(memory.refused, 2);
   const auto trained = group.Step();
   ASSERT_TRUE(trained) << trained.error().message;
   EXPECT_TRUE(trained->empty());
