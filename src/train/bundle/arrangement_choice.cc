@@ -37,18 +37,24 @@ std::vector<ArrangementChoice::Widths> ArrangementChoice::AllFor(std::size_t tri
 
 double ArrangementChoice::SecondsOf(const Arrangement& arrangement, std::size_t trials) const {
   const auto found = times_.find(arrangement);
-  if (found == times_.end()) return 0;
-  return found->second.least_s * static_cast<double>(MostOfAWorker(arrangement, trials));
+  if (found == times_.end() || found->second.of_trial_s.empty()) return 0;
+  std::vector<double> times = found->second.of_trial_s;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle * static_cast<double>(MostOfAWorker(arrangement, trials));
 }
 
 bool ArrangementChoice::IsMeasured(const Arrangement& arrangement) const {
   const auto found = times_.find(arrangement);
-  return found != times_.end() && found->second.steps >= kUncountedSteps + kCountedSteps;
+  if (found == times_.end()) return false;
+  const Times& times = found->second;
+  return static_cast<int>(times.of_trial_s.size()) >= kCountedSteps &&
+         times.counted_s >= kCountedSeconds;
 }
 
 Arrangement ArrangementChoice::NextToMeasure(std::size_t trials) const {
-  double least_s = 0;
   for (const Widths& widths : AllFor(trials)) {
+    double least_s = 0;
     int slower = 0;  // widths in a row that were clearly slower than the fastest
     for (const Arrangement& each : widths) {
       if (slower == 2) break;
@@ -85,10 +91,12 @@ void ArrangementChoice::Measured(std::size_t trials, double seconds) {
   if (!IsMeasuring(trials)) return;
   const Arrangement arrangement = For(trials);
   Times& times = times_[arrangement];
-  ++times.steps;
-  if (times.steps <= kUncountedSteps) return;
-  const double of_one = seconds / static_cast<double>(MostOfAWorker(arrangement, trials));
-  times.least_s = times.steps == kUncountedSteps + 1 ? of_one : std::min(times.least_s, of_one);
+  if (times.uncounted < kUncountedSteps) {
+    ++times.uncounted;
+    return;
+  }
+  times.counted_s += seconds;
+  times.of_trial_s.push_back(seconds / static_cast<double>(MostOfAWorker(arrangement, trials)));
 }
 
 }  // namespace sluice::train

@@ -23,15 +23,17 @@ struct Arrangement {
 // not; but then each has fewer trials. Which of these weighs more depends on the network and the
 // machine, so it is measured while the trials train: some steps of each arrangement, then all steps
 // of the fastest. One after another, the widths 1, 2, 4, ... up to all trials are tried; side by
-// side, those up to the trials of a core. Left out are the widths beyond two in a row that were
-// clearly slower than the fastest.
+// side, those up to the trials of a core. Of each of the two, left out are the widths beyond two in
+// a row that were clearly slower than its fastest.
 class ArrangementChoice {
  public:
-  // So many steps are measured of an arrangement, after some that are not, since the first steps
-  // after a change are slower (caches, memory). The least time counts: other work on the machine
-  // only adds.
+  // At least so many steps are measured of an arrangement, after some that are not, since the first
+  // steps after a change are slower (caches, memory). Short steps differ more, so more of them are
+  // measured, until they have taken this long. The median counts: a step that is slow by chance does
+  // not decide, and neither does one that is fast because workers waited little for each other.
   static constexpr int kUncountedSteps = 2;
   static constexpr int kCountedSteps = 5;
+  static constexpr double kCountedSeconds = 0.1;
   // From this ratio on an arrangement is clearly slower than another: twice what rounds differ by.
   static constexpr double kClearlySlower = 1.2;
 
@@ -54,8 +56,9 @@ class ArrangementChoice {
 
  private:
   struct Times {
-    int steps = 0;
-    double least_s = 0;  // of a step of one trial, on the core that has the most of them
+    int uncounted = 0;               // steps
+    double counted_s = 0;            // what the steps took that are counted
+    std::vector<double> of_trial_s;  // of each, for one trial, on the core that has the most
   };
   using Widths = std::vector<Arrangement>;  // of the same workers, the widest first
 

@@ -119,6 +119,20 @@ TEST(ArrangementChoiceTest, WhereOperatorsAreHardlyFasterOnTwoCoresStacksTrainSi
   EXPECT_EQ(chosen.arrangement, (Arrangement{.width = 1, .workers = 2}));
 }
 
+TEST(ArrangementChoiceTest, SideBySideNarrowStacksAreTriedThoughWideOnesAreSlow) {
+  ArrangementChoice choice(2);
+  // Both cores help little, and wide stacks are so slow that a trial alone on both is faster.
+  const auto alone = [](double width) { return width * (width == 1 ? 1.0 : 2.5); };
+  const Chosen chosen = Choose(choice, 16, OnTwoCores(16, 1.7, alone));
+  EXPECT_EQ(chosen.arrangement, (Arrangement{.width = 1, .workers = 2}));
+}
+
+TEST(ArrangementChoiceTest, ShortStepsAreMeasuredMoreOften) {
+  ArrangementChoice choice(1);
+  EXPECT_EQ(Choose(choice, 2, [](const Arrangement&) { return 0.011; }).steps,
+            2 * (ArrangementChoice::kUncountedSteps + 10));
+}
+
 TEST(ArrangementChoiceTest, NarrowNetworksMaySideBySideBeStackedToo) {
   ArrangementChoice choice(2);
   const Chosen chosen =
