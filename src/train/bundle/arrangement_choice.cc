@@ -1,6 +1,7 @@
 #include "train/bundle/arrangement_choice.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace sluice::train {
 namespace {
@@ -37,34 +38,45 @@ std::vector<ArrangementChoice::Widths> ArrangementChoice::AllFor(std::size_t tri
 
 double ArrangementChoice::SecondsOf(const Arrangement& arrangement, std::size_t trials) const {
   const auto found = times_.find(arrangement);
-  if (found == times_.end() || found->second.of_trial_s.empty()) return 0;
-  std::vector<double> times = found->second.of_trial_s;
-  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-  std::ranges::nth_element(times, middle);
-  return *middle * static_cast<double>(MostOfAWorker(arrangement, trials));
+  if (found == times_.end() || found->second.medians.empty()) return 0;
+  return std::ranges::min(found->second.medians) *
+         static_cast<double>(MostOfAWorker(arrangement, trials));
 }
 
-bool ArrangementChoice::IsMeasured(const Arrangement& arrangement) const {
+std::size_t ArrangementChoice::TimesMeasured(const Arrangement& arrangement) const {
   const auto found = times_.find(arrangement);
-  if (found == times_.end()) return false;
-  const Times& times = found->second;
-  return static_cast<int>(times.of_trial_s.size()) >= kCountedSteps &&
-         times.counted_s >= kCountedSeconds;
+  return found == times_.end() ? 0 : found->second.medians.size();
 }
 
 Arrangement ArrangementChoice::NextToMeasure(std::size_t trials) const {
-  for (const Widths& widths : AllFor(trials)) {
+  const std::vector<Widths> all = AllFor(trials);
+  double fastest_s = 0;
+  for (const Widths& widths : all) {
     double least_s = 0;
-    int slower = 0;  // widths in a row that were clearly slower than the fastest
+    int slower = 0;  // widths in a row that were clearly slower than the fastest of these
     for (const Arrangement& each : widths) {
       if (slower == 2) break;
-      if (!IsMeasured(each)) return each;
+      if (TimesMeasured(each) == 0) return each;
       const double seconds = SecondsOf(each, trials);
       slower = least_s > 0 && seconds > least_s * kClearlySlower ? slower + 1 : 0;
       least_s = least_s > 0 ? std::min(least_s, seconds) : seconds;
     }
+    fastest_s = fastest_s > 0 ? std::min(fastest_s, least_s) : least_s;
   }
-  return {.width = 0};
+  Arrangement next{.width = 0};
+  std::size_t least_times = kTimesIfClose;
+  int close = 0;
+  for (const Widths& widths : all) {
+    for (const Arrangement& each : widths) {
+      const double seconds = SecondsOf(each, trials);
+      if (seconds == 0 || seconds > fastest_s * kClose) continue;
+      ++close;
+      if (TimesMeasured(each) >= least_times) continue;
+      least_times = TimesMeasured(each);
+      next = each;
+    }
+  }
+  return close > 1 ? next : Arrangement{.width = 0};
 }
 
 Arrangement ArrangementChoice::For(std::size_t trials) const {
@@ -97,6 +109,15 @@ void ArrangementChoice::Measured(std::size_t trials, double seconds) {
   }
   times.counted_s += seconds;
   times.of_trial_s.push_back(seconds / static_cast<double>(MostOfAWorker(arrangement, trials)));
+  if (static_cast<int>(times.of_trial_s.size()) < kCountedSteps ||
+      times.counted_s < kCountedSeconds)
+    return;
+  const auto middle =
+      times.of_trial_s.begin() + static_cast<std::ptrdiff_t>(times.of_trial_s.size() / 2);
+  std::ranges::nth_element(times.of_trial_s, middle);
+  std::vector<double> medians = std::move(times.medians);
+  medians.push_back(*middle);
+  times = {.medians = std::move(medians)};
 }
 
 }  // namespace sluice::train

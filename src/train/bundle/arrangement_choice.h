@@ -27,13 +27,18 @@ struct Arrangement {
 // a row that were clearly slower than its fastest.
 class ArrangementChoice {
  public:
-  // At least so many steps are measured of an arrangement, after some that are not, since the first
-  // steps after a change are slower (caches, memory). Short steps differ more, so more of them are
-  // measured, until they have taken this long. The median counts: a step that is slow by chance does
-  // not decide, and neither does one that is fast because workers waited little for each other.
+  // An arrangement is measured for some steps in a row: at least so many after some that are not
+  // counted, since the first steps after a change are slower (caches, memory). Short steps differ
+  // more, so more of them are counted, until they have taken this long. Their median counts: a step
+  // that is slow by chance does not decide, and neither does one that is fast because workers
+  // waited little for each other.
   static constexpr int kUncountedSteps = 2;
   static constexpr int kCountedSteps = 5;
   static constexpr double kCountedSeconds = 0.1;
+  // Arrangements that are this close to the fastest are measured so often, in turns. The least
+  // median counts, since other work on the machine only adds.
+  static constexpr double kClose = 1.15;
+  static constexpr std::size_t kTimesIfClose = 3;
   // From this ratio on an arrangement is clearly slower than another: twice what rounds differ by.
   static constexpr double kClearlySlower = 1.2;
 
@@ -55,10 +60,12 @@ class ArrangementChoice {
   void Measured(std::size_t trials, double seconds);
 
  private:
+  // What steps took, for one trial on the core that has the most of them.
   struct Times {
-    int uncounted = 0;               // steps
-    double counted_s = 0;            // what the steps took that are counted
-    std::vector<double> of_trial_s;  // of each, for one trial, on the core that has the most
+    int uncounted = 0;     // steps of the measurement that is under way
+    double counted_s = 0;  // of all trials
+    std::vector<double> of_trial_s = {};
+    std::vector<double> medians = {};  // of the measurements before
   };
   using Widths = std::vector<Arrangement>;  // of the same workers, the widest first
 
@@ -66,7 +73,7 @@ class ArrangementChoice {
   std::vector<Widths> AllFor(std::size_t trials) const;
   // What a step of all the trials takes; nothing is known of it yet: 0.
   double SecondsOf(const Arrangement& arrangement, std::size_t trials) const;
-  bool IsMeasured(const Arrangement& arrangement) const;
+  std::size_t TimesMeasured(const Arrangement& arrangement) const;
   // The first arrangement that is not measured yet; width 0 if none is left.
   Arrangement NextToMeasure(std::size_t trials) const;
 

@@ -127,10 +127,22 @@ TEST(ArrangementChoiceTest, SideBySideNarrowStacksAreTriedThoughWideOnesAreSlow)
   EXPECT_EQ(chosen.arrangement, (Arrangement{.width = 1, .workers = 2}));
 }
 
-TEST(ArrangementChoiceTest, ShortStepsAreMeasuredMoreOften) {
+TEST(ArrangementChoiceTest, MoreOfShortStepsAreCounted) {
   ArrangementChoice choice(1);
-  EXPECT_EQ(Choose(choice, 2, [](const Arrangement&) { return 0.011; }).steps,
-            2 * (ArrangementChoice::kUncountedSteps + 10));
+  const auto seconds = [](const Arrangement& now) { return now.width == 2 ? 0.011 : 0.1; };
+  EXPECT_EQ(Choose(choice, 2, seconds).steps, 10 + 5 + 2 * ArrangementChoice::kUncountedSteps);
+}
+
+TEST(ArrangementChoiceTest, CloseOnesAreMeasuredInTurns) {
+  ArrangementChoice choice(1);
+  // The faster one is slow at first, because something else runs.
+  int step = 0;
+  const auto seconds = [&](const Arrangement& now) {
+    return now.width == 1 ? 1.05 : ++step < 10 ? 1.1 : 1.0;
+  };
+  const Chosen chosen = Choose(choice, 2, seconds);
+  EXPECT_EQ(chosen.arrangement.width, 2u);
+  EXPECT_EQ(chosen.steps, 2 * kStepsEach * static_cast<int>(ArrangementChoice::kTimesIfClose));
 }
 
 TEST(ArrangementChoiceTest, NarrowNetworksMaySideBySideBeStackedToo) {
@@ -169,8 +181,7 @@ TEST(ArrangementChoiceTest, SideBySideCanBeRuledOut) {
   EXPECT_EQ(Choose(choice, 4, seconds).arrangement.workers, 2u);
   choice.RuleOutSideBySide();
   EXPECT_FALSE(choice.allows_side_by_side());
-  EXPECT_FALSE(choice.IsMeasuring(4));
-  EXPECT_EQ(choice.For(4).workers, 1u);
+  EXPECT_EQ(Choose(choice, 4, seconds).arrangement.workers, 1u);
 }
 
 }  // namespace
