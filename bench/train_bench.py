@@ -27,7 +27,8 @@ on two cores, in five ways, by the loop of `sluice-trainer` (`bench/train_speed.
 - one after another: one trial alone, on two cores;
 - two processes, a trial each, on a core each;
 - fused: 16 trials stacked in one program, on two cores;
-- chosen: 16 trials in as many stacks as the trainer chooses, on two cores;
+- chosen: 16 trials as the trainer chooses, on two cores: in stacks of some width, one after another
+  with both cores or side by side with a core each;
 - vmap: the step of `examples/bundle-fashion` with 16 trials (`bench/vmap_speed.py`), on two cores.
 
 The bars: chosen is at least 0.95 of the better of the first two, twice as fast on the MLP of width
@@ -36,12 +37,14 @@ The bars: chosen is at least 0.95 of the better of the first two, twice as fast 
 
 
 def together(*commands):
-    """Runs programs side by side. Returns the sum of what they print, and the last one's width."""
+    """Runs programs side by side. Returns the sum of their speeds, and how the last one stacked."""
     started = [subprocess.Popen(each, stdout=subprocess.PIPE, text=True) for each in commands]
     told = [each.communicate()[0].split() for each in started]
     if any(each.returncode for each in started):
         sys.exit(f"failed: {commands}")
-    return sum(float(each[0]) for each in told), told[-1][1] if len(told[-1]) > 1 else ""
+    width, workers = (told[-1] + ["", ""])[1:3]
+    arranged = f"{width}, side by side" if workers not in ("", "1") else width
+    return sum(float(each[0]) for each in told), arranged
 
 
 def measured(name, data, options):
@@ -81,7 +84,7 @@ def measured(name, data, options):
     holds = unfused >= (2 if name == "MLP of width 32" else 0.95)
     if width:
         holds = holds and beside_vmap >= 1
-    widths = sorted({each[1] for each in found[3]}, key=int)
+    widths = sorted({each[1] for each in found[3]})
     cells = [bench.spread(way) for way in speeds] + [""] * (5 - len(ways))
     beside = f"{beside_vmap:.2f}" if width else ""
     return [name, *cells, " or ".join(widths), f"{unfused:.2f}", beside, bench.verdict(holds)]

@@ -1,7 +1,8 @@
 // train_speed DATA NETWORK TRIALS WIDTH SECONDS THREADS: trains trials of a network on a data set
 // by the loop of sluice-trainer, and prints how many steps a second they take, all trials together,
-// once the first steps are over. WIDTH: how many trials are stacked in one program; 0: as many as
-// the trainer chooses. Batches of 128, SGD with momentum.
+// once the first steps are over, and how they were arranged: the trials in one program, and how
+// many programs ran side by side. WIDTH: how many trials are stacked in one program, one program
+// after another; 0: as the trainer chooses. Batches of 128, SGD with momentum.
 
 #include <ATen/Parallel.h>
 #include <fmt/format.h>
@@ -53,8 +54,12 @@ Status Measure(const Wanted& wanted) {
   const recipe::TrialRecipe shape = RecipeOf(wanted.network, 0);
   SLUICE_ASSIGN(const auto network, PreparedNetwork::Open(shape));
   const auto takes = model::HowItTakes(network->graph(), data.train->input().shape);
+  Workers workers;
   Group::Options options;
-  if (wanted.width == 0) options.seconds = Seconds;
+  if (wanted.width == 0) {
+    options.seconds = Seconds;
+    options.workers = &workers;
+  }
   Group group(network,
               std::make_unique<BatchSource>(
                   data, BatchSource::Options{.batch = shape.batch,
@@ -74,7 +79,8 @@ Status Measure(const Wanted& wanted) {
     SLUICE_ASSIGN(const auto trained, group.Step());
     steps += static_cast<std::int64_t>(trained.size());
   }
-  fmt::print("{:.1f} {}\n", static_cast<double>(steps) / (Seconds() - from), group.width());
+  fmt::print("{:.1f} {} {}\n", static_cast<double>(steps) / (Seconds() - from),
+             group.arrangement().width, group.arrangement().workers);
   return {};
 }
 

@@ -19,6 +19,7 @@ except ImportError as error:
         f"sluice.load needs PyTorch, which cannot be imported: {error}", name="torch"
     ) from error
 
+from sluice._digest import Digest
 from sluice._modules import own_module
 from sluice._safetensors import TensorFile, read_plain
 
@@ -32,7 +33,7 @@ _MOST_SHOWN = 8  # tensors in a message
 _PARTS = (torch.float16, torch.float32, torch.float64)  # of complex numbers
 
 # What trial.json says, as far as it is needed here.
-_About = namedtuple("_About", "network scale tied not_in_state_dict complex multipliers")
+_About = namedtuple("_About", "network scale own digest tied not_in_state_dict complex multipliers")
 # A tensor of the module, and what it gets: the tensor `source` of the file, times `factor`.
 _Copy = namedtuple("_Copy", "name target source")
 
@@ -47,6 +48,7 @@ def load(module, folder):
         with TensorFile(path) as file:
             copies = _Match(inner, about, file.tensors).copies(checkpoint)
             factors = _factors(about, file.tensors, checkpoint)
+            _check_digest(about, file)
             values = {copy.source: None for copy in copies}
             for source in values:
                 values[source] = _value(file, source, about, factors.get(source, 1.0))
@@ -91,6 +93,8 @@ def _read_about(path) -> _About:
         isinstance(network, dict)
         and isinstance(network.get("name"), str)
         and _is_number(network.get("scale"))
+        and _are_texts(content.get("own"))
+        and isinstance(content.get("model_digest"), str)
         and _are_texts(content.get("not_in_state_dict"))
         and _are_texts(content.get("complex"))
         and isinstance(content.get("tied"), dict)
@@ -103,6 +107,8 @@ def _read_about(path) -> _About:
     return _About(
         network["name"],
         network["scale"],
+        content["own"],
+        content["model_digest"],
         content["tied"],
         set(content["not_in_state_dict"]),
         set(content["complex"]),
@@ -247,6 +253,20 @@ def _factors(about, stored, checkpoint) -> dict:
                 raise ValueError(f"expected a tensor {name!a}, which takes a factor")
             factors[name] = factors.get(name, 1.0) * each["factor"]
     return factors
+
+
+def _check_digest(about, file):
+    """Compares the tensors that the trial has of its own with what the trainer wrote."""
+    digest = Digest()
+    for name in about.own:
+        if name not in file.tensors:
+            raise ValueError(f"expected a tensor {name!a}, found none")
+        digest.add(name.encode(errors="surrogatepass")).add(file.read_bytes(name))
+    if digest.hex() != about.digest:
+        raise ValueError(
+            f"its tensors are not those that were written with {_ABOUT}: restore the whole folder "
+            "from a good copy, or train the trial again"
+        )
 
 
 def _value(file, source, about, factor):

@@ -128,9 +128,12 @@ class TensorFile:
     def __exit__(self, *_):
         self._file.close()
 
-    def read(self, name) -> torch.Tensor:
+    def read_bytes(self, name) -> bytearray:
         stored = self.tensors[name]
-        raw = self._bytes(self._start + stored.begin, stored.end - stored.begin)
+        return self._bytes(self._start + stored.begin, stored.end - stored.begin)
+
+    def read(self, name) -> torch.Tensor:
+        stored, raw = self.tensors[name], self.read_bytes(name)
         if not raw:
             return torch.empty(stored.shape, dtype=stored.dtype)
         if stored.dtype is torch.bool and max(raw) > 1:

@@ -6,6 +6,7 @@ import struct
 import torch
 from torch import nn
 
+from sluice._digest import Digest
 from sluice._safetensors import write_tensors
 
 
@@ -54,6 +55,14 @@ def as_stored(tensor):
     return torch.view_as_real(tensor.detach()) if tensor.is_complex() else tensor.detach()
 
 
+def digest_of(tensors):
+    digest = Digest()
+    for name, tensor in tensors.items():
+        numbers = tensor.detach().contiguous().flatten().view(torch.uint8)
+        digest.add(name.encode()).add(bytes(numbers.tolist()))
+    return digest.hex()
+
+
 def write_checkpoint(folder, module, *, scale=1, multipliers=(), extra=None, change=None):
     """Writes the module's state. `extra` has tensors that are in no state dict. `change` may write
     to the content of trial.json. Returns the folder."""
@@ -62,6 +71,7 @@ def write_checkpoint(folder, module, *, scale=1, multipliers=(), extra=None, cha
     stored = {name: as_stored(tensor) for name, tensor in state.items() if name not in tied}
     write_tensors(folder / "model.safetensors", {**stored, **(extra or {})}, {"format": "pt"})
     write_tensors(folder / "optimizer.safetensors", {})
+    own = {**stored, **(extra or {})}
     about = {
         "format": "sluice trial",
         "version": 1,
@@ -70,12 +80,12 @@ def write_checkpoint(folder, module, *, scale=1, multipliers=(), extra=None, cha
         "optimizer": "sgd",
         "precision": "float32",
         "recipe": {},
-        "own": [*stored, *(extra or {})],
+        "own": list(own),
         "not_in_state_dict": list(extra or {}),
         "complex": [name for name, tensor in state.items() if tensor.is_complex()],
         "tied": tied,
         "multipliers": list(multipliers),
-        "model_digest": "0" * 16,
+        "model_digest": digest_of(own),
         "optimizer_digest": "0" * 16,
     }
     if change:

@@ -283,6 +283,19 @@ def test_changed_bytes_are_refused_or_change_numbers(tmp_path, name):
     assert refused > 100
 
 
+def test_numbers_that_the_trainer_did_not_write_are_refused(tmp_path):
+    write_checkpoint(tmp_path, varied(Net()))
+    path = tmp_path / "model.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert refusal(Net(), tmp_path) == (
+        f"{path}: its tensors are not those that were written with trial.json: restore the whole "
+        "folder from a good copy, or train the trial again"
+    )
+    write_checkpoint(tmp_path, Net(), change=lambda about: about["own"].append("gone"))
+    assert "expected a tensor 'gone', found none" in refusal(Net(), tmp_path)
+
+
 def test_pytorch_is_imported_only_when_it_is_used(tmp_path):
     script = """
 import sys, sluice

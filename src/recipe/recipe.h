@@ -16,8 +16,8 @@
 namespace sluice::recipe {
 
 // As many trials as one process of sluice-trainer takes at once unless it is told otherwise. The
-// stacks in which they are trained may be smaller (train::WidthChoice); more trials than this gain
-// nothing on the processors that were measured.
+// stacks in which they are trained may be smaller (train::ArrangementChoice); more trials than this
+// gain nothing on the processors that were measured.
 constexpr int kTrainedTogether = 64;
 
 // The files that a study was made with. Training with other files would be another study.

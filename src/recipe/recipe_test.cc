@@ -154,6 +154,35 @@ TEST(ResolveTest, SchedulesHaveTheirKeys) {
   EXPECT_EQ(Resolve(cycle, "{}")->schedule.last, 1e-4) << "as PyTorch";
 }
 
+// A study may draw the schedule, and when it steps only for those that do.
+TEST(ResolveTest, ListsOfParametersThatAreNotActiveAreLeftOut) {
+  Recipe mixed = RecipeWith({{"train.schedule.name", "{schedule}"},
+                             {"train.schedule.at.0", "{first}"},
+                             {"train.schedule.at.1", "{second}"}});
+  EXPECT_THAT(CheckRecipe(mixed), IsEmpty());
+  const auto steps = Resolve(mixed, R"({"schedule":"multi_step","first":3,"second":7})");
+  ASSERT_TRUE(steps) << steps.error().message;
+  EXPECT_THAT(steps->schedule.at, ElementsAre(3, 7));
+  const auto constant = Resolve(mixed, R"({"schedule":"constant"})");
+  ASSERT_TRUE(constant) << constant.error().message;
+  EXPECT_THAT(constant->schedule.at, IsEmpty());
+  EXPECT_EQ(MessageOf(mixed, R"({"schedule":"multi_step"})"),
+            "train.schedule.at: expected when the rate falls, found nothing; add 'at: [10, 20]' "
+            "('{first}' has no value here)");
+  EXPECT_THAT(MessageOf(mixed, R"({"schedule":"multi_step","second":7})"),
+              StartsWith("train.schedule.at.0: expected a value in every trial, found none"));
+  EXPECT_THAT(MessageOf(mixed, R"({"schedule":"constant","first":3})"),
+              HasSubstr("train.schedule.at: expected nothing with the schedule constant"));
+
+  Recipe betas = RecipeWith(
+      {{"train.optimizer", "{optimizer}"}, {"train.betas.0", "{b1}"}, {"train.betas.1", "0.99"}});
+  const auto adam = Resolve(betas, R"({"optimizer":"adam","b1":0.8})");
+  ASSERT_TRUE(adam) << adam.error().message;
+  EXPECT_EQ(adam->optimizer.beta1, 0.8);
+  betas.settings["train.betas.1"] = "{b2}";
+  EXPECT_TRUE(Resolve(betas, R"({"optimizer":"sgd"})"));
+}
+
 TEST(ResolveTest, ParametersAreAnObjectOfPlainValues) {
   EXPECT_THAT(MessageOf(RecipeWith({}), "[1]"), StartsWith("parameters: expected a JSON object"));
   EXPECT_THAT(MessageOf(RecipeWith({}), R"({"lr":[1]})"),

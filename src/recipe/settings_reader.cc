@@ -166,7 +166,8 @@ class TrialReader {
   void CheckMilestones(const std::vector<std::string>& at) {
     if (at.empty()) {
       from_.Refuse("train.schedule.at",
-                   "expected when the rate falls, found nothing; add 'at: [10, 20]'");
+                   fmt::format("expected when the rate falls, found nothing; add 'at: [10, 20]'{}",
+                               WithoutValue("at.0")));
     }
     if (!std::ranges::is_sorted(trial_.schedule.at)) {
       from_.Refuse("train.schedule.at",
@@ -276,9 +277,11 @@ std::vector<std::string> SettingsReader::Items(std::string_view path) const {
     items.push_back(at->first);
   // Numbers have at most three digits, and no zero in front (FieldAt).
   const Field* field = FieldAt(prefix + "0");
-  if (field != nullptr && field->form == FieldForm::kList)
-    std::ranges::stable_sort(items, {}, [](const std::string& item) { return item.size(); });
-  return items;
+  if (field == nullptr || field->form != FieldForm::kList) return items;
+  std::ranges::stable_sort(items, {}, [](const std::string& item) { return item.size(); });
+  const bool left_out = parameters_ != nullptr &&
+                        std::ranges::none_of(items, [&](const auto& item) { return Has(item); });
+  return left_out ? std::vector<std::string>() : items;
 }
 
 void SettingsReader::Refuse(std::string_view path, std::string message) {

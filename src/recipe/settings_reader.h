@@ -38,7 +38,8 @@ class SettingsReader {
     if (auto text = Text(path)) into = std::move(*text);
   }
 
-  // The paths of the items of a list or map, in the order of the list.
+  // The paths of the items of a list or map, in the order of the list. A list is left out, as a
+  // value is, if all its items name parameters that are not active in the trial.
   std::vector<std::string> Items(std::string_view path) const;
 
   void Refuse(std::string_view path, std::string message);

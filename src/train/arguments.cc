@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -59,6 +60,16 @@ std::optional<at::Scalar> AsScalar(const model::ArgumentValue& value) {
   return std::nullopt;
 }
 
+// Whether there is the number without an absolute value, with which some operators never end
+// (linalg_matrix_power).
+bool HasLeast(const model::ArgumentValue& value) {
+  if (const auto* number = std::get_if<std::int64_t>(&value)) return *number == INT64_MIN;
+  const auto* list = std::get_if<std::vector<model::IntegerOrValue>>(&value);
+  return list != nullptr && std::ranges::any_of(*list, [](const model::IntegerOrValue& each) {
+           return each.number == INT64_MIN;
+         });
+}
+
 // One argument of a node, in the type that the schema wants.
 class OneArgument {
  public:
@@ -67,6 +78,8 @@ class OneArgument {
 
   Result<Operand> Convert(const model::ArgumentValue& value) {
     if (std::holds_alternative<std::monostate>(value)) return OfConstant(c10::IValue());
+    if (HasLeast(value))
+      return InvalidArgument(fmt::format("expected '{}' to be above -2^63", argument_.name()));
     if (const auto* id = std::get_if<model::ValueId>(&value)) return OfValue(*id);
     if (const auto* setting = std::get_if<model::Setting>(&value)) return OfSetting(*setting);
     if (const auto* dtype = std::get_if<model::DType>(&value))
@@ -106,7 +119,16 @@ class OneArgument {
     return WrongType(argument_);
   }
 
+  // A type of elements or a layout, which schemas count by numbers. Operators trust that there is
+  // one for the number (nansum).
+  bool IsCounted() const {
+    const c10::TypeKind kind = Plain(*argument_.real_type()).kind();
+    return kind == c10::TypeKind::ScalarTypeType || kind == c10::TypeKind::LayoutType ||
+           kind == c10::TypeKind::MemoryFormatType;
+  }
+
   Result<Operand> OfScalar(const at::Scalar& number) {
+    if (IsCounted()) return WrongType(argument_);
     switch (type_.kind()) {
       case c10::TypeKind::TensorType: {
         at::Tensor tensor = at::scalar_tensor(number, at::dtype(number.type()));

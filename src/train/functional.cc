@@ -24,7 +24,8 @@ constexpr OutForm kOutForms[] = {
 // They take a generator, which is left out: their numbers are drawn by rules of this room alone
 // (rules/random.cc).
 constexpr std::string_view kDrawnHere[] = {
-    "bernoulli", "exponential", "normal_functional", "rrelu", "uniform",
+    "bernoulli",         "cauchy", "exponential", "geometric", "log_normal",
+    "normal_functional", "random", "rrelu",       "uniform",
 };
 
 // Takes and returns tensors and numbers, and writes none of them.

@@ -17,6 +17,7 @@
 #include "recipe/recipe.h"
 #include "train/bundle/trainer.h"
 #include "train/check/command.h"
+#include "train/tensor_bound.h"
 
 namespace sluice::train {
 namespace {
@@ -127,6 +128,7 @@ int RunTrainer(int argc, char** argv) {
     return 0;
   }
   KeepFreedMemory();
+  BoundTensors();
   if (verb == "check") return RunCheck(words.subspan(1));
   if (verb != "train") return WrongUsage(fmt::format("expected train or check, found '{}'", verb));
   const auto flags = ReadTrainFlags(words.subspan(1));

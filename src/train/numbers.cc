@@ -26,7 +26,7 @@ Number Quotient(Number a, Number b) {
 }
 
 std::int64_t Checked(bool overflow, std::int64_t number) {
-  TORCH_CHECK(!overflow, "a computed size is too large");
+  TORCH_CHECK(!overflow && number != INT64_MIN, "a computed size is too large");
   return number;
 }
 

@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "train/failure.h"
+#include "train/tensor_bound.h"
 
 namespace sluice::train {
 namespace {
@@ -101,6 +102,7 @@ void RunStep(const Step& step, const Call::Context& context) {
   } else {
     call.Loop();
   }
+  for (const Value& each : call.results) CheckBound(each.tensor);
   Store(step, call, context.registers);
   for (const Register each : step.freed) context.registers[each] = {};
 }
@@ -181,7 +183,9 @@ Result<Outcome> Program::Run(const Feed& feed) const {
           settings.Leave();
         }
       }
+      if (feed.watch) feed.watch->Begins(step.nodes.front());
       RunStep(step, context);
+      if (feed.watch) feed.watch->Ends(step.nodes.front());
     }
   } catch (const std::exception& error) {
     return FailureOf(error, where_[at]);

@@ -38,6 +38,14 @@ struct Fallback {
   bool vmap = false;
 };
 
+// Is told of each step of a run, on the thread that runs.
+class StepWatch {
+ public:
+  virtual ~StepWatch() = default;
+  virtual void Begins(model::NodeId node) = 0;
+  virtual void Ends(model::NodeId node) = 0;
+};
+
 // What a program is run on.
 struct Feed {
   std::int64_t trials = 1;
@@ -48,6 +56,7 @@ struct Feed {
   const Draws* draws = nullptr;
   // For nodes of Program::dropout() whose rates are not those in the graph.
   std::span<const DropoutRates> dropout = {};
+  StepWatch* watch = nullptr;
 };
 
 struct Outcome {

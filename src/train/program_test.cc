@@ -120,21 +120,6 @@ TEST(ProgramTest, ArgumentsThatDoNotFitAreRefusedWithTheirNode) {
   EXPECT_THAT(refusal("operator.mul", {}), HasSubstr("expected 2 operands"));
 }
 
-TEST(ProgramTest, SizesThatNoMachineHasFailAtTheirNode) {
-  GraphMaker maker;
-  const auto x = maker.Input();
-  const auto wide = maker.Call("aten.expand.default", {x, Of({std::int64_t{1} << 40, 8})});
-  const auto zeros = maker.Call("aten.zeros.default", {Of({std::int64_t{1} << 40, 1 << 10})});
-  const auto sum = maker.Call("aten.add.Tensor", {wide, zeros});
-  const auto program = Program::Prepare(maker.Finish({sum}), kDouble);
-  ASSERT_TRUE(program) << program.error().message;
-  const std::vector<Value> inputs = {Shared(Numbers({8}, 1))};
-  const auto found = program->Run({.trials = 2, .parameters = {}, .inputs = inputs});
-  ASSERT_FALSE(found);
-  EXPECT_EQ(found.error().code, ErrorCode::kUnavailable);
-  EXPECT_THAT(found.error().message, HasSubstr("node 'node_1' (aten.zeros.default in 'part')"));
-}
-
 TEST(ProgramTest, ComputedSizesComeFromTheInputs) {
   GraphMaker maker;
   const auto x = maker.Input();

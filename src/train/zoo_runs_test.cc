@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/test_soak.h"
+#include "model/evaluate/evaluation.h"
 #include "model/zoo/zoo.h"
 #include "train/program.h"
 #include "train/test_graph.h"
@@ -117,6 +118,22 @@ std::vector<at::Tensor> OfOneTrial(const Held& held, const Program& program, std
 }
 
 const std::vector<CounterDraws::Trial> kKeys = {{11, 5}, {12, 5}, {13, 7}};
+
+// Each step then calls each operator once for all trials, and nothing is lost to loops.
+TEST(ZooFallbacksTest, EveryOperatorOfTheZooHasARuleForSeveralTrials) {
+  for (const model::ZooEntry& entry : model::Zoo()) {
+    const auto built = model::BuildFromZoo(entry.name);
+    ASSERT_TRUE(built) << built.error().message;
+    const auto evaluation = model::MakeEvaluation(built->graph);
+    ASSERT_TRUE(evaluation) << evaluation.error().message;
+    for (const model::Graph* graph : {&built->graph, &evaluation->graph}) {
+      const auto program = Program::Prepare(*graph, {.real = at::kFloat});
+      ASSERT_TRUE(program) << program.error().message;
+      EXPECT_TRUE(program->fallbacks().empty()) << entry.name << ": " << program->fallbacks()[0].op
+                                                << ": " << program->fallbacks()[0].why;
+    }
+  }
+}
 
 class ZooRunTest : public testing::TestWithParam<const char*> {
  protected:

@@ -208,6 +208,31 @@ def test_what_does_not_go_together_is_refused_before_anything_runs(house):
     assert not house.store.exists()
 
 
+def test_narrower_networks_are_checked_before_they_are_trained(digits):
+    text = re.sub(
+        "network: .*",
+        "network: 'zoo:mlp,in=64,hidden=64', loss: cross_entropy, scale: 4}",
+        STUDY,
+        count=1,
+    ).replace("trials: 8", "trials: 2")
+    digits.write("study.yaml", text)
+    said = digits.run("check", "study.yaml").stdout
+    assert "zoo:mlp,in=64,hidden=64 at scale 4: nothing differs ('sluice-trainer check" in said
+    assert re.search(r"\n +fused +equal: ", said) and re.search(r"\n +coordinates alike: ", said)
+    assert "at scale 4: nothing differs" in digits.run("tune", "study.yaml", "--plain").stderr
+    # With PyTorch's own parametrisation, logits are larger in a narrow network.
+    for this, other in {
+        "hidden=64'": "hidden=256'",
+        "scale: 4}": "scale: 4, rule: standard, readout: keep}",
+        "optimizer: sgd": "optimizer: adam",
+        " momentum: 0.9,": "",
+    }.items():
+        text = text.replace(this, other)
+    digits.write("study.yaml", text)
+    said = digits.run("check", "study.yaml").stdout
+    assert "may be wrong for the whole network" in said and "coordinates differ: " in said
+
+
 def test_without_the_trainer_tune_and_check_say_how_to_get_it(digits, tmp_path):
     for name in ("sluice", "sluice-launcher"):
         (tmp_path / "bin").mkdir(exist_ok=True)

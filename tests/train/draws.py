@@ -125,6 +125,27 @@ class Drawing:
         x = given["self"]
         return x.copy_(-self.inside_unit(node, x.shape).log() / given["lambd"])
 
+    def draw_log_normal(self, node, values, given):
+        x = given["self"]
+        return x.copy_((self.normal(node, x.shape) * given["std"] + given["mean"]).exp())
+
+    def draw_cauchy(self, node, values, given):
+        x = given["self"]
+        turned = (self.inside_unit(node, x.shape) - 0.5) * math.pi
+        return x.copy_(given["median"] + given["sigma"] * turned.tan())
+
+    def draw_geometric(self, node, values, given):
+        x = given["self"]
+        tries = self.inside_unit(node, x.shape).log() / math.log1p(-given["p"])
+        return x.copy_(tries.ceil().clamp(min=1))
+
+    def draw_random(self, node, values, given):
+        x, least = given["self"], given.get("from", 0)
+        bits = [int(each) for each in self.bits(node, (*x.shape, 2)).flatten().tolist()]
+        words = [high << 32 | low for high, low in zip(bits[::2], bits[1::2], strict=True)]
+        numbers = [least + word % (given["to"] - least) for word in words]
+        return x.copy_(torch.tensor(numbers, dtype=torch.int64).reshape(x.shape))
+
     def draw_rrelu(self, node, values, given):
         x, lower, upper = given["self"], given["lower"], given["upper"]
         if not given["training"]:

@@ -28,15 +28,17 @@ OTHERS = re.compile(
     r"|(set|from_file|item|data|tensor|as_tensor|cpu|cuda|record_stream|lift"
     r"|(un)?flatten_dense_tensors|coalesce|values|(c?col_|crow_|row_)?indices|to_dense"
     r"|embedding_renorm"
-    r"|batch_norm_.*|h?s?smm|hspmm|sspaddmm|thnn_.*|slow_.*|hash_tensor|retain.*|requires_grad"
+    r"|h?s?smm|hspmm|sspaddmm|thnn_.*|slow_.*|hash_tensor|retain.*|requires_grad"
+    # They trust that sizes fit, as their callers have checked.
+    r"|batch_norm_.*|native_batch_norm"
     r"|is_.*|sym_.*|choose_.*|int_repr|q_.*|segment_reduce|special_.*|range|slice_inverse|sorted)$")
 # Trials draw from numbers of their own (rules/random.cc).
 RANDOM = re.compile(
     r".*(rand|normal|bernoulli|dropout|multinomial|poisson$|rrelu|binomial|fractional)")
 DRAWN = {
-    "alpha_dropout", "bernoulli", "dropout", "exponential", "feature_alpha_dropout",
-    "feature_dropout", "normal_functional", "rand", "rand_like", "randn", "randn_like", "rrelu",
-    "uniform",
+    "alpha_dropout", "bernoulli", "cauchy", "dropout", "exponential", "feature_alpha_dropout",
+    "feature_dropout", "geometric", "log_normal", "normal_functional", "rand", "rand_like", "randn",
+    "randn_like", "random", "rrelu", "uniform",
 }
 # What asks for memory that is not written is given zeros (preparation.cc).
 EMPTY = {"empty", "empty_like", "new_empty"}

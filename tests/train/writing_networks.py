@@ -41,6 +41,10 @@ class DrawsInPlace(nn.Module):
         h = F.rrelu(h, 0.2, 0.4, training=True, inplace=True)
         scores = self.leave(h)
         noise = -torch.empty_like(scores).exponential_().log()
+        scores = scores * torch.empty_like(scores).log_normal_(0.0, 0.2)
+        scores = scores + torch.empty_like(scores).cauchy_(0.5, 0.1).clamp(-3, 3)
+        scores = scores / torch.empty_like(scores).geometric_(0.6)
+        scores = scores + torch.zeros_like(scores).random_(5)
         return ((scores + noise) / 0.7).softmax(-1)
 
 

@@ -4,16 +4,19 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "base/random.h"
 #include "base/text.h"
+#include "cli/inspect/narrow_check.h"
 #include "cli/inspect/study_model.h"
 #include "cli/study_file.h"
 #include "data/sets/data_set.h"
 #include "exec/trainer.h"
+#include "model/evaluate/metrics.h"
 #include "model/example_sizes.h"
 #include "model/loss.h"
 #include "model/network.h"
@@ -78,11 +81,11 @@ class TrainingInspector {
                       fmt::format("{}; so in the trial {}", message, params));
       }
       losses.insert(trial->loss);
+      if (trial->scale != 1) AddNarrow(summary_.narrow, *trial);
       if (!seen_.insert(NetworkKey(*trial)).second) continue;
       SLUICE_TRY(InspectNetwork(*trial));
     }
-    for (const std::string& loss : losses) AddMetrics(loss);
-    if (narrower_) NoteWhatDoesNotCarryOver();
+    if (!summary_.narrow.empty()) NoteWhatDoesNotCarryOver();
     if (losses.size() > 1)
       summary_.networks +=
           fmt::format("; losses: {}", Join(std::vector<std::string>(losses.begin(), losses.end())));
@@ -99,13 +102,13 @@ class TrainingInspector {
     if (const Status fits = model::CheckLoss(network->graph, trial.loss); !fits)
       return Refuse("model.loss", fits.error().message);
     if (trial.scale != 1) {
-      narrower_ = true;
       if (const auto narrow =
               model::Shrink(network->graph, network->widths, {.scale = trial.scale});
           !narrow)
         return Refuse("model.scale", narrow.error().message);
     }
     SLUICE_TRY(CheckInput(trial.network, network->graph));
+    AddMetrics(network->graph, trial);
     if (named_.insert(trial.network).second)
       summary_.networks +=
           fmt::format("{}{}", summary_.networks.empty() ? "" : ", ", trial.network);
@@ -136,21 +139,29 @@ class TrainingInspector {
                               model::SizesItTakes(graph), name, fmt::join(shape, ", ")));
   }
 
-  void AddMetrics(const std::string& loss) {
-    const auto add = [&](const char* name) {
+  // Trials may train different networks. What one of them lacks cannot compare trials.
+  void AddMetrics(const model::Graph& graph, const recipe::TrialRecipe& trial) {
+    const auto add = [&](const std::string& name) {
       if (std::ranges::find(summary_.metrics, name) == summary_.metrics.end())
-        summary_.metrics.emplace_back(name);
+        summary_.metrics.push_back(name);
     };
     add("loss");
     add("train_loss");
     if (!data_.validation && !data_.test) return;
-    const bool classes = loss == "cross_entropy" || loss == "nll";
-    if (classes || loss == "binary_cross_entropy") add("accuracy");
-    if (classes) add("perplexity");
-    if (classes && data_.train->classes() >= 5) add("top5");
+    const model::Metrics metrics = model::MetricsOf(graph, trial.loss, {}, data_.train->classes());
+    for (const std::string& name : metrics.names) add(name);
+    for (const auto& [name, why] : metrics.missing)
+      lacking_.try_emplace(name, fmt::format("{}: {}", trial.network, why));
+    if (trial.loss != "returned") return;
+    for (const std::string& line : model::MissingText(metrics))
+      summary_.notes.push_back(fmt::format("model.network: {}: {}", trial.network, line));
   }
 
   Status CheckMetric(const std::string& key, const std::string& metric) const {
+    if (const auto lacking = lacking_.find(metric); lacking != lacking_.end())
+      return Refuse(key, fmt::format("expected a metric that every trial has, found '{}', which is "
+                                     "missing: {}",
+                                     metric, lacking->second));
     if (std::ranges::find(summary_.metrics, metric) != summary_.metrics.end()) return {};
     const bool measured = data_.validation || data_.test;
     return Refuse(key, fmt::format("expected a metric that sluice-trainer reports here ({}), found "
@@ -189,9 +200,9 @@ class TrainingInspector {
   const std::string& folder_;
   data::DataSet data_;
   TrainingSummary summary_;
-  std::set<std::string> seen_;   // networks with their losses and scales
-  std::set<std::string> named_;  // networks
-  bool narrower_ = false;        // some trials train a narrower network than the one that is named
+  std::map<std::string, std::string> lacking_;  // metrics that some trials do not have, and why
+  std::set<std::string> seen_;                  // networks with their losses and scales
+  std::set<std::string> named_;                 // networks
 };
 
 }  // namespace

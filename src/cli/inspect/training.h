@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "engine/study.h"
+#include "recipe/trial_recipe.h"
 
 namespace sluice {
 
@@ -15,6 +16,9 @@ struct TrainingSummary {
   std::string data;                  // "npy: 5000 examples of uint8 [1, 28, 28], 10 classes"
   std::vector<std::string> metrics;  // that sluice-trainer reports of each trial
   std::vector<std::string> notes;    // remarks for the user
+  // Of the trials that were drawn: networks that are narrower than the one that is named, and how
+  // they are parametrised.
+  std::vector<recipe::TrialRecipe> narrow;
 };
 
 // Reads the data and the networks of a study with `train`. Draws trials, and looks at what each

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "cli/inspect/narrow_check.h"
 #include "cli/study_file.h"
 #include "cli/text/describe.h"
 #include "cli/text/describe_stopper.h"
@@ -193,6 +194,11 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
                           Join(kept), kept.size() == 1 ? "is" : "are", kept.front(), kept.front()));
   }
   found.warnings.insert(found.warnings.end(), file.remarks.begin(), file.remarks.end());
+  if (file.training && program) {
+    const std::vector<std::string> remarks =
+        CheckNarrow(file.training->narrow, **program, file.folder);
+    found.warnings.insert(found.warnings.end(), remarks.begin(), remarks.end());
+  }
   if (spec.sweep && spec.demand.gpus == 0 && !machine.node.devices.empty()) {
     found.warnings.push_back(
         "resources: trials see no GPU unless the file asks for one: add 'resources: {gpus: 1}'");

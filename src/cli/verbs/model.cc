@@ -90,15 +90,6 @@ Status RefuseShrinkFlags(const Flags& flags) {
   return {};
 }
 
-Result<double> ReadScale(const std::string& word) {
-  double scale = 0;
-  const char* end = word.data() + word.size();
-  const auto [rest, error] = std::from_chars(word.data(), end, scale);
-  if (error == std::errc() && rest == end && scale >= 1 && scale <= 1e6) return scale;
-  return InvalidArgument(
-      fmt::format("--scale: expected a number from 1 to 1000000, found '{}'", word));
-}
-
 void ModelFlags(Flags& flags, ModelOptions& options) {
   flags.Required("ACTION", options.action, "what to do, as in 'sluice model show net.pt2'");
   flags.Check([&options]() -> Status {
@@ -120,7 +111,7 @@ void ModelFlags(Flags& flags, ModelOptions& options) {
         "a file that torch.export.save wrote or zoo:NAME, as in 'sluice model show net.pt2'");
   });
   flags.Value("--scale", [&options](const std::string& word) -> Status {
-    SLUICE_ASSIGN(options.scale, ReadScale(word));
+    SLUICE_ASSIGN(options.scale, model::ReadScale(word));
     return {};
   });
   constexpr std::int64_t kMost = std::int64_t{1} << 40;

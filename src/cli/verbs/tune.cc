@@ -4,6 +4,7 @@
 #include <random>
 
 #include "base/text.h"
+#include "cli/inspect/narrow_check.h"
 #include "cli/study_file.h"
 #include "cli/text/print.h"
 #include "cli/verbs/run_summary.h"
@@ -115,8 +116,9 @@ Result<int> TuneAction(const Context& context, const TuneOptions& options) {
   if (const Status good = CheckHasEnd(file.spec, options.trials.has_value()); !good)
     return InvalidArgument(fmt::format("{}: {}", options.file, good.error().message));
   if (options.trials) file.spec.trials = *options.trials;
-  if (const auto found = FindProgram(file.spec, file.folder); !found)
-    return Fail(found.error().code, fmt::format("{}: {}", file.place, found.error().message));
+  const auto program = FindProgram(file.spec, file.folder);
+  if (!program)
+    return Fail(program.error().code, fmt::format("{}: {}", file.place, program.error().message));
   if (!options.quiet) {
     for (const auto& notes : {file.spec.notes, file.remarks}) {
       for (const std::string& note : notes) Remark(Placed(file, note));
@@ -124,6 +126,10 @@ Result<int> TuneAction(const Context& context, const TuneOptions& options) {
   }
   const std::string name = file.spec.name;
   SLUICE_TRY(MakeRoom(context, options, file));
+  if (file.training && !options.quiet) {
+    for (const std::string& remark : CheckNarrow(file.training->narrow, **program, file.folder))
+      Remark(Placed(file, remark));
+  }
   const std::uint64_t seed = options.seed     ? *options.seed
                              : file.spec.seed ? *file.spec.seed
                                               : DrawSeed();

@@ -67,19 +67,17 @@ std::optional<Scores> ScoresOfNode(const Graph& graph, const Node& node) {
                 .ignored_class = static_cast<std::int64_t>(NumberOr(node, "ignore_index", -100))};
 }
 
-// The number of classes, if it is known. Scores of one element are [classes]; of several, the
-// classes are dimension 1.
-std::optional<std::int64_t> ClassesOf(const Graph& graph, ValueId scores) {
-  const std::vector<Size>& sizes = graph.value(scores).sizes;
-  if (sizes.empty()) return std::nullopt;
-  const Size& size = sizes[sizes.size() == 1 ? 0 : 1];
+// The size of a dimension, if it is known.
+std::optional<std::int64_t> SizeAt(const Graph& graph, ValueId value, std::size_t dim) {
+  const Size& size = graph.value(value).sizes[dim];
   return size.symbol.empty() && size.number >= 0 ? std::optional(size.number) : std::nullopt;
 }
 
 // Collects what exists and what does not.
 class MetricsMaker {
  public:
-  MetricsMaker(const Graph& graph, std::string_view loss) : graph_(graph), loss_(loss) {}
+  MetricsMaker(const Graph& graph, std::string_view loss, std::int64_t classes)
+      : graph_(graph), loss_(loss), classes_(classes) {}
 
   Metrics Make() && {
     made_.names = {"loss"};
@@ -109,9 +107,20 @@ class MetricsMaker {
     made_.missing.push_back({.name = std::string(name), .why = std::string(why)});
   }
 
+  // The number of classes, if it is known. In a network that returns its loss, scores of one
+  // element are [classes]; of several, dimension 1 counts classes. In others, the targets tell which
+  // dimension that is (train/measure/losses.h); the last one if nothing is known of the targets.
+  std::optional<std::int64_t> Classes() const {
+    const ValueId scores = made_.scores->scores;
+    const std::size_t rank = graph_.value(scores).sizes.size();
+    if (made_.scores->classes) return rank == 0 ? std::nullopt : SizeAt(graph_, scores, rank > 1);
+    if (classes_ > 0) return classes_;
+    return rank == 0 ? std::nullopt : SizeAt(graph_, scores, rank - 1);
+  }
+
   void OfScores() {
     made_.names.push_back("accuracy");
-    const auto classes = ClassesOf(graph_, made_.scores->scores);
+    const auto classes = Classes();
     if (!classes) {
       Lacks("top5", "the number of classes depends on the input");
     } else if (*classes < static_cast<std::int64_t>(kTop)) {
@@ -156,13 +165,16 @@ class MetricsMaker {
 
   const Graph& graph_;
   std::string_view loss_;
+  std::int64_t classes_;
   Metrics made_;
 };
 
 }  // namespace
 
-Metrics MetricsOf(const Graph& evaluation, std::string_view loss, const EvaluationPlan& plan) {
-  if (plan.by != EvaluationPlan::By::kNothing) return MetricsMaker(evaluation, loss).Make();
+Metrics MetricsOf(const Graph& evaluation, std::string_view loss, const EvaluationPlan& plan,
+                  std::int64_t classes) {
+  if (plan.by != EvaluationPlan::By::kNothing)
+    return MetricsMaker(evaluation, loss, classes).Make();
   Metrics metrics;
   metrics.names = {"loss"};
   metrics.only_training_loss = true;
@@ -171,10 +183,8 @@ Metrics MetricsOf(const Graph& evaluation, std::string_view loss, const Evaluati
   return metrics;
 }
 
-std::vector<std::string> MetricsText(const Metrics& metrics) {
-  const std::string_view which = metrics.only_training_loss ? " (of training)" : "";
-  std::vector<std::string> lines = {fmt::format("metrics: {}{}", Join(metrics.names), which)};
-  // Metrics that are missing for one reason share a line.
+std::vector<std::string> MissingText(const Metrics& metrics) {
+  std::vector<std::string> lines;
   for (auto first = metrics.missing.begin(); first != metrics.missing.end();) {
     const auto end = std::find_if(first, metrics.missing.end(), [&](const Metrics::Missing& each) {
       return each.why != first->why;

@@ -42,11 +42,15 @@ struct Metrics {
 //   the loss is what a cross entropy node returns: the operands of that node. Other outputs are not
 //   taken for scores, since nothing says which targets they belong to.
 // - top5: the share of elements whose class is among the five highest scores; from 5 classes on.
+//   `classes` is how many the data has, or 0 if that is not known.
 // - perplexity: e to the power of the mean cross entropy, without label smoothing and weights. A
 //   network that returns its loss has it if the loss is such a mean.
-Metrics MetricsOf(const Graph& evaluation, std::string_view loss, const EvaluationPlan& plan);
+//
+// The names are the same for the graph of training; its scores may be those before a dropout.
+Metrics MetricsOf(const Graph& evaluation, std::string_view loss, const EvaluationPlan& plan,
+                  std::int64_t classes = 0);
 
-// For `sluice check`: a line with the metrics that exist, and one for each other metric.
-std::vector<std::string> MetricsText(const Metrics& metrics);
+// A line for each reason why metrics are missing: "no accuracy, top5: ...".
+std::vector<std::string> MissingText(const Metrics& metrics);
 
 }  // namespace sluice::model

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "base/text.h"
 #include "model/zoo/builder.h"
 
 namespace sluice::model {
@@ -34,10 +35,11 @@ Graph WithLoss(std::vector<Argument> more, DType classes = DType::kInt64) {
   return std::move(b).Finish({b.Call("aten.cross_entropy_loss.default", arguments)})->graph;
 }
 
+// "loss, accuracy", then a line for each reason.
 std::string AllText(const Graph& graph, std::string_view loss) {
-  std::string all;
-  for (const std::string& line : MetricsText(MetricsOf(graph, loss, kAsExported)))
-    all += line + "\n";
+  const Metrics metrics = MetricsOf(graph, loss, kAsExported);
+  std::string all = Join(metrics.names) + "\n";
+  for (const std::string& line : MissingText(metrics)) all += line + "\n";
   return all;
 }
 
@@ -51,15 +53,20 @@ TEST(MetricsTest, AFunctionOfScoresHasTheMetricsOfClasses) {
     EXPECT_FALSE(metrics.scores->classes);
   }
   EXPECT_EQ(AllText(Classifier(4), "cross_entropy"),
-            "metrics: loss, accuracy, perplexity\nno top5: there are only 4 classes\n");
+            "loss, accuracy, perplexity\nno top5: there are only 4 classes\n");
+}
+
+TEST(MetricsTest, TheDataSaysHowManyClassesThereAre) {
+  EXPECT_THAT(MetricsOf(Classifier(10), "nll", kAsExported, 4).names,
+              ElementsAre("loss", "accuracy", "perplexity"));
 }
 
 TEST(MetricsTest, OtherLossesSayWhatTheyLack) {
   EXPECT_EQ(AllText(Classifier(10), "mse"),
-            "metrics: loss\n"
+            "loss\n"
             "no accuracy, top5, perplexity: mse compares numbers, and no classes\n");
   EXPECT_THAT(AllText(Classifier(10), "binary_cross_entropy"),
-              HasSubstr("metrics: loss, accuracy\nno top5: "));
+              HasSubstr("loss, accuracy\nno top5: "));
 }
 
 TEST(MetricsTest, AReturnedCrossEntropyTellsItsScoresAndClasses) {
@@ -80,7 +87,7 @@ TEST(MetricsTest, AReturnedLossIsAPerplexityOnlyAsAPlainMean) {
   EXPECT_THAT(AllText(WithLoss({Arg("label_smoothing", 0.1)}), "returned"),
               HasSubstr("computes with label smoothing"));
   EXPECT_THAT(AllText(WithLoss({}, DType::kFloat32), "returned"),
-              HasSubstr("metrics: loss, perplexity\nno accuracy, top5: "));
+              HasSubstr("loss, perplexity\nno accuracy, top5: "));
 }
 
 TEST(MetricsTest, AnotherReturnedLossHasNoScores) {
@@ -90,7 +97,7 @@ TEST(MetricsTest, AnotherReturnedLossHasNoScores) {
   const Graph graph = std::move(b).Finish({loss, scores})->graph;
   EXPECT_FALSE(MetricsOf(graph, "returned", kAsExported).scores);
   EXPECT_THAT(AllText(graph, "returned"),
-              testing::AllOf(HasSubstr("metrics: loss\nno accuracy, top5, perplexity: "),
+              testing::AllOf(HasSubstr("loss\nno accuracy, top5, perplexity: "),
                              HasSubstr("(aten.mean.default) computes: this is no cross entropy, so "
                                        "its scores are not known")));
 }
@@ -103,8 +110,10 @@ TEST(MetricsTest, ANetworkWhoseEvaluationDiffersHasItsTrainingLoss) {
   EXPECT_THAT(plan.why, HasSubstr("(differs: eval_output.0; node 'rand' draws numbers)"));
   const Metrics metrics = MetricsOf(Classifier(10), "cross_entropy", plan);
   EXPECT_TRUE(metrics.only_training_loss);
-  EXPECT_THAT(MetricsText(metrics), ElementsAre("metrics: loss (of training)",
-                                                HasSubstr("'evaluate: as_trained' evaluates it")));
+  EXPECT_THAT(metrics.names, ElementsAre("loss"));
+  EXPECT_THAT(MissingText(metrics),
+              ElementsAre(testing::AllOf(HasSubstr("no accuracy, top5, perplexity: "),
+                                         HasSubstr("'evaluate: as_trained' evaluates it"))));
   EXPECT_EQ(PlanEvaluation(differs, {}, true).by, EvaluationPlan::By::kTrainingGraph);
 }
 

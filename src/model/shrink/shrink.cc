@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <utility>
 
@@ -209,6 +210,16 @@ Result<Shrunken> ShrinkTo(const Graph& graph, const Widths& widths, std::int64_t
     best = std::move(made);
   }
   return *std::move(best);
+}
+
+Result<double> ReadScale(std::string_view word) {
+  constexpr double kMost = 1e6;
+  double scale = 0;
+  const char* end = word.data() + word.size();
+  const auto [rest, error] = std::from_chars(word.data(), end, scale);
+  if (error == std::errc() && rest == end && scale >= 1 && scale <= kMost) return scale;
+  return InvalidArgument(
+      fmt::format("--scale: expected a number from 1 to {:.0f}, found '{}'", kMost, Shown(word)));
 }
 
 }  // namespace sluice::model

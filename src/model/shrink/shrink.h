@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -19,6 +20,9 @@ struct ShrinkOptions {
   std::int64_t min_width = 8;
   std::map<std::string, std::int64_t> sizes = {};  // of classes by name, chosen by the user
 };
+
+// A scale as a word of a command line. Fails with invalid_argument, in the words of the flag --scale.
+Result<double> ReadScale(std::string_view word);
 
 // A narrower network: the same operators, with other sizes among parameters and arguments.
 struct Shrunken {

@@ -30,7 +30,7 @@ class Batches {
 
   // How many examples there are to evaluate on; 0: none.
   virtual std::int64_t evaluation_examples() const = 0;
-  // So many of them, from this one on.
+  // So many of them, from this one on. May be called by several threads at once.
   virtual Result<Batch> ForEvaluation(std::int64_t first, std::int64_t count) const = 0;
 };
 

@@ -4,12 +4,17 @@
 #include <utility>
 
 #include "base/check.h"
+#include "train/bundle/step_batches.h"
+#include "train/default_type.h"
 
 namespace sluice::train {
 
 Group::Group(std::shared_ptr<const PreparedNetwork> network, std::unique_ptr<Batches> batches,
              Options options)
-    : network_(std::move(network)), options_(std::move(options)), batches_(std::move(batches)) {
+    : network_(std::move(network)),
+      options_(std::move(options)),
+      batches_(std::move(batches)),
+      choice_(options_.workers ? options_.workers->cores() : 1) {
   steps_per_unit_ = options_.unit_is_epoch ? batches_->steps_per_epoch() : 1;
 }
 
@@ -105,51 +110,106 @@ void Group::Arrange(std::size_t width) {
     stacks_[i].Add(members, std::move(states));
     in_stacks_[i] = wanted[i];
   }
-  width_ = width;
+}
+
+Arrangement Group::ArrangementFor(std::size_t trials) const {
+  if (options_.seconds) return choice_.For(trials);
+  return {.width = std::min(trials, choice_.most_width()),
+          .workers = choice_.allows_side_by_side() ? options_.workers->cores() : 1};
+}
+
+void Group::ForStacks(std::size_t count, const std::function<void(std::size_t)>& task) const {
+  if (arrangement_.workers > 1 && count > 1) {
+    const DefaultType default_type(network_->real());
+    options_.workers->Run(count, task);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) task(i);
+}
+
+Status Group::NeedLess(std::size_t widest_failed, const Error& error) {
+  if (widest_failed > 1) {
+    LimitWidth(widest_failed / 2);
+  } else if (arrangement_.workers > 1) {
+    choice_.RuleOutSideBySide();
+  } else {
+    return std::unexpected(error);
+  }
+  return {};
 }
 
 Result<std::vector<Group::Trained>> Group::Step() {
   const std::size_t trials = TrialsThatTrain();
   std::vector<Trained> trained;
   if (trials == 0) return trained;
-  Arrange(options_.seconds ? choice_.WidthFor(trials) : std::min(trials, choice_.most()));
+  arrangement_ = ArrangementFor(trials);
+  Arrange(arrangement_.width);
   const double before_s = options_.seconds ? options_.seconds() : 0;
+  StepBatches batches(*batches_);
+  std::vector<Result<std::vector<double>>> losses(stacks_.size());
+  ForStacks(stacks_.size(), [&](std::size_t i) { losses[i] = stacks_[i].Step(batches); });
+  const Error* scarce = nullptr;
+  std::size_t widest_failed = 0;
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
-    auto losses = stacks_[i].Step(*batches_);
-    if (!losses) {
-      const std::size_t size = in_stacks_[i].size();
-      if (losses.error().code != ErrorCode::kUnavailable || size == 1)
-        return std::unexpected(std::move(losses).error());
-      LimitWidth(size / 2);
-      return trained;
+    if (!losses[i]) {
+      if (losses[i].error().code != ErrorCode::kUnavailable)
+        return std::unexpected(std::move(losses[i]).error());
+      scarce = &losses[i].error();
+      widest_failed = std::max(widest_failed, in_stacks_[i].size());
+      continue;
     }
-    for (std::size_t at = 0; at < losses->size(); ++at)
+    for (std::size_t at = 0; at < losses[i]->size(); ++at)
       trained.push_back(
-          {.member = in_stacks_[i][at], .steps = stacks_[i].step(at), .loss = (*losses)[at]});
+          {.member = in_stacks_[i][at], .steps = stacks_[i].step(at), .loss = (*losses[i])[at]});
   }
-  if (options_.seconds) choice_.Measured(trials, options_.seconds() - before_s);
+  if (scarce) {
+    SLUICE_TRY(NeedLess(widest_failed, *scarce));
+  } else if (options_.seconds) {
+    choice_.Measured(trials, options_.seconds() - before_s);
+  }
   return trained;
 }
 
 Result<std::vector<Measured>> Group::Evaluate(const std::vector<MemberId>& members) const {
+  struct Part {
+    std::vector<std::size_t> places;  // in the stack
+    std::vector<std::size_t> into;    // where their results go
+    Result<std::vector<Measured>> found = {};
+  };
   std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>> by_stack;
-  std::vector<Measured> all(members.size());
-  std::vector<MemberId> parked;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto place = PlaceOf(members[i]);
     SLUICE_CHECK(place, "a trial is evaluated where it was trained");
     by_stack[place->stack].emplace_back(place->at, i);
   }
+  std::vector<std::size_t> stacks;
+  std::vector<Part> parts;
   for (auto& [stack, wanted] : by_stack) {
     std::ranges::sort(wanted);
-    std::vector<std::size_t> places;
-    for (const auto& [at, i] : wanted) places.push_back(at);
-    SLUICE_ASSIGN(std::vector<Measured> found, stacks_[stack].Evaluate(places, *batches_));
-    for (std::size_t k = 0; k < wanted.size(); ++k) all[wanted[k].second] = std::move(found[k]);
+    stacks.push_back(stack);
+    Part& part = parts.emplace_back();
+    for (const auto& [at, i] : wanted) {
+      part.places.push_back(at);
+      part.into.push_back(i);
+    }
+  }
+  const auto evaluate = [&](std::size_t i) {
+    parts[i].found = stacks_[stacks[i]].Evaluate(parts[i].places, *batches_);
+  };
+  ForStacks(parts.size(), evaluate);
+  std::vector<Measured> all(members.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Part& part = parts[i];
+    // One stack alone needs less memory than several side by side.
+    if (!part.found && part.found.error().code == ErrorCode::kUnavailable && parts.size() > 1)
+      evaluate(i);
+    if (!part.found) return std::unexpected(std::move(part.found).error());
+    for (std::size_t k = 0; k < part.into.size(); ++k)
+      all[part.into[k]] = std::move((*part.found)[k]);
   }
   return all;
 }
 
-void Group::LimitWidth(std::size_t most) { choice_.Limit(std::max<std::size_t>(1, most)); }
+void Group::LimitWidth(std::size_t most) { choice_.LimitWidth(std::max<std::size_t>(1, most)); }
 
 }  // namespace sluice::train

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "train/bundle/arrangement_choice.h"
 #include "train/bundle/stack.h"
-#include "train/bundle/width_choice.h"
+#include "train/bundle/workers.h"
 
 namespace sluice::train {
 
@@ -18,13 +19,17 @@ namespace sluice::train {
 enum class MemberId : std::uint64_t {};
 
 // All trials of one shape in this process. They are trained in stacks of as many trials as is
-// fastest. A trial may join, leave, wait or go on between any two steps.
+// fastest, one after another or side by side. A trial may join, leave, wait or go on between any
+// two steps.
 class Group {
  public:
   struct Options {
     bool unit_is_epoch = true;  // otherwise a unit of work is a step
-    // How long the caller's clock has run, in seconds. Empty: all trials are in one stack.
+    // How long the caller's clock has run, in seconds. Empty: nothing is measured, and stacks are
+    // as wide as they may be.
     std::function<double()> seconds = {};
+    // Trains stacks side by side, and outlives the group. Null: one after another.
+    Workers* workers = nullptr;
   };
   Group(std::shared_ptr<const PreparedNetwork> network, std::unique_ptr<Batches> batches,
         Options options);
@@ -52,8 +57,9 @@ class Group {
     double loss = 0;         // before the step; of the training batch
   };
   // Trains every trial that does not wait by one step. If the memory does not suffice for a stack,
-  // stacks get half as many trials from now on, and trials that have not trained are missing in the
-  // result. Fails with unavailable if it does not suffice for one trial alone.
+  // stacks get half as many trials from now on, or no longer train side by side if they have one
+  // each; and trials that have not trained are missing in the result. Fails with unavailable if it
+  // does not suffice for one trial alone.
   Result<std::vector<Trained>> Step();
 
   // Whether there are examples to evaluate on that are not trained on, and it is known how.
@@ -64,13 +70,15 @@ class Group {
   // Evaluates these trials, in this order.
   Result<std::vector<Measured>> Evaluate(const std::vector<MemberId>& members) const;
 
-  // Whether widths of stacks are still being tried.
+  // Whether arrangements are still being tried.
   bool IsMeasuring() const;
-  // How many trials are stacked in one program now.
-  std::size_t width() const { return width_; }
+  // How trials are stacked now.
+  const Arrangement& arrangement() const { return arrangement_; }
   // No stack gets more trials than this from now on.
   void LimitWidth(std::size_t most);
-  std::size_t most_width() const { return choice_.most(); }
+  std::size_t most_width() const { return choice_.most_width(); }
+  // Whether stacks may train side by side.
+  bool allows_side_by_side() const { return choice_.allows_side_by_side(); }
 
  private:
   struct Place {
@@ -87,6 +95,12 @@ class Group {
   void Arrange(std::size_t width);
   std::optional<Place> PlaceOf(MemberId member) const;
   std::size_t TrialsThatTrain() const;
+  Arrangement ArrangementFor(std::size_t trials) const;
+  // Calls the task with 0, 1, ... below `count`, each time for another stack: side by side if they
+  // are arranged so.
+  void ForStacks(std::size_t count, const std::function<void(std::size_t)>& task) const;
+  // Makes the next step need less memory than this one. Fails if that cannot be.
+  Status NeedLess(std::size_t widest_failed, const Error& error);
 
   std::shared_ptr<const PreparedNetwork> network_;
   Options options_;
@@ -95,8 +109,8 @@ class Group {
   std::map<MemberId, Joined> members_;
   std::vector<Stack> stacks_;
   std::vector<std::vector<MemberId>> in_stacks_;
-  WidthChoice choice_;
-  std::size_t width_ = 0;
+  ArrangementChoice choice_;
+  Arrangement arrangement_;
   std::uint64_t next_member_ = 0;
 };
 

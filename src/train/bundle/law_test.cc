@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -106,13 +108,79 @@ TEST(GroupTest, HowWideStacksAreChangesNothing) {
     std::vector<MemberId> members;
     for (std::uint64_t seed = 0; seed < 5; ++seed) members.push_back(*group.Join(recipe, seed, {}));
     for (int step = 0; step < 6; ++step) ASSERT_EQ(group.Step()->size(), 5u);
-    EXPECT_EQ(group.width(), width);
+    EXPECT_EQ(group.arrangement(), (Arrangement{.width = width, .workers = 1}));
     states.emplace_back();
     for (const MemberId member : members) states.back().push_back(group.StateOf(member));
   }
   for (std::size_t trial = 0; trial < 5; ++trial) {
     EXPECT_LT(Distance(network, states[1][trial], states[0][trial]), kFusedBound);
     EXPECT_LT(Distance(network, states[2][trial], states[0][trial]), kFusedBound);
+  }
+}
+
+// Trials that join, wait and diverge, in stacks that train side by side.
+TEST(GroupTest, WhatTrainsBesideAStackChangesNothing) {
+  for (const char* const name :
+       {"zoo:lenet", "zoo:vit-tiny,classes=10,image=32,patch=8,width=24,layers=2"}) {
+    const auto network = Prepared(RecipeOf(name, recipe::OptimizerKind::kAdamW, 0));
+    Workers workers(3);
+    Group group = LawGroup(network, {.workers = &workers});
+    group.LimitWidth(2);
+    std::vector<MemberId> members;
+    const auto join = [&] {
+      const auto seed = members.size();
+      auto recipe = RecipeOf(name, recipe::OptimizerKind::kAdamW, static_cast<int>(seed));
+      if (seed == 2) recipe.optimizer.lr = 1e200;  // this one diverges
+      members.push_back(*group.Join(recipe, seed, {}));
+    };
+    for (int i = 0; i < 7; ++i) join();
+    for (int step = 0; step < 8; ++step) {
+      if (step == 2) join();
+      if (step == 3 || step == 5) group.SetWaiting(members[3], step == 3);
+      ASSERT_TRUE(group.Step());
+      EXPECT_EQ(group.arrangement(), (Arrangement{.width = 2, .workers = 3}));
+    }
+    const auto measured = group.Evaluate(members);
+    ASSERT_TRUE(measured) << measured.error().message;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (i == 2) continue;
+      const TrialState state = group.StateOf(members[i]);
+      EXPECT_EQ(state.step, i == 3 || i == 7 ? 6 : 8);
+      Group alone = LawGroup(network);
+      const MemberId member =
+          *alone.Join(RecipeOf(name, recipe::OptimizerKind::kAdamW, static_cast<int>(i)), i, {});
+      while (alone.StepOf(member) < state.step) ASSERT_TRUE(alone.Step());
+      EXPECT_LT(Distance(network, state, alone.StateOf(member)), kFusedBound) << name << ", " << i;
+      const double loss = (*alone.Evaluate({member}))[0].values.at("loss");
+      EXPECT_NEAR((*measured)[i].values.at("loss"), loss, 1e-10 * std::abs(loss));
+    }
+  }
+}
+
+TEST(GroupTest, TheFastestArrangementIsFoundWhileTrialsTrain) {
+  const auto recipe = RecipeOf("zoo:mlp,in=12,hidden=8", recipe::OptimizerKind::kSgd, 1);
+  const auto network = Prepared(recipe);
+  Workers workers(2);
+  double now_s = 0;
+  // Each step takes a second, but for those of pairs side by side.
+  const Group* watched = nullptr;
+  const auto seconds = [&] {
+    return now_s += watched->arrangement() == Arrangement{.width = 2, .workers = 2} ? 0.5 : 1;
+  };
+  Group group = LawGroup(network, {.seconds = seconds, .workers = &workers});
+  watched = &group;
+  std::vector<MemberId> members;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) members.push_back(*group.Join(recipe, seed, {}));
+  while (group.IsMeasuring()) {
+    ASSERT_TRUE(group.Step());
+    ASSERT_LT(now_s, 1000);
+  }
+  ASSERT_TRUE(group.Step());
+  EXPECT_EQ(group.arrangement(), (Arrangement{.width = 2, .workers = 2}));
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    const TrialState state = group.StateOf(members[seed]);
+    EXPECT_LT(Distance(network, state, TrainedAlone(network, recipe, seed, state.step)),
+              kFusedBound);
   }
 }
 
@@ -145,7 +213,7 @@ TEST(GroupTest, StacksGetSmallerUntilTheMemorySuffices) {
   }
   EXPECT_EQ(widths[0], 4u);
   EXPECT_EQ(widths[1], 2u);
-  EXPECT_EQ(group.width(), 2u);
+  EXPECT_EQ(group.arrangement().width, 2u);
   for (std::uint64_t seed = 0; seed < 9; ++seed) {
     const TrialState state = group.StateOf(members[seed]);
     EXPECT_LT(Distance(network, state, TrainedAlone(network, recipe, seed, state.step)),
@@ -161,6 +229,49 @@ TEST(GroupTest, WhereTheMemoryDoesNotSufficeForOneTrialThatIsAnError) {
   const auto trained = group.Step();
   ASSERT_FALSE(trained);
   EXPECT_EQ(trained.error().code, ErrorCode::kUnavailable);
+}
+
+// As if the memory did not suffice for two programs at a time.
+class BatchesForOne : public DrawnBatches {
+ public:
+  using DrawnBatches::DrawnBatches;
+  Result<Batch> ForTraining(std::span<const std::int64_t> steps) override {
+    if (beside && steps[0] == 2) return Unavailable("out of memory");
+    return DrawnBatches::ForTraining(steps);
+  }
+  Result<Batch> ForEvaluation(std::int64_t first, std::int64_t count) const override {
+    if (refused++ < 2) return Unavailable("out of memory");
+    return DrawnBatches::ForEvaluation(first, count);
+  }
+  bool beside = true;
+  mutable std::atomic<int> refused = 0;  // evaluations
+};
+
+TEST(GroupTest, WhereTheMemoryDoesNotSufficeSideBySideStacksTrainOneAfterAnother) {
+  const auto recipe = RecipeOf("zoo:mlp,in=12,hidden=8", recipe::OptimizerKind::kSgd, 1);
+  const auto network = Prepared(recipe);
+  Workers workers(2);
+  auto batches = std::make_unique<BatchesForOne>(network->graph(), network->real());
+  BatchesForOne& memory = *batches;
+  Group group(network, std::move(batches), {.workers = &workers});
+  group.LimitWidth(1);
+  std::vector<MemberId> members;
+  for (std::uint64_t seed = 0; seed < 4; ++seed) members.push_back(*group.Join(recipe, seed, {}));
+  for (int step = 0; step < 2; ++step) ASSERT_EQ(group.Step()->size(), 4u);
+  const auto measured = group.Evaluate(members);
+  ASSERT_TRUE(measured) << measured.error().message;
+  EXPECT_GT(memory.refused, 2);
+  const auto trained = group.Step();
+  ASSERT_TRUE(trained) << trained.error().message;
+  EXPECT_TRUE(trained->empty());
+  EXPECT_FALSE(group.allows_side_by_side());
+  memory.beside = false;
+  for (int step = 0; step < 2; ++step) ASSERT_EQ(group.Step()->size(), 4u);
+  EXPECT_EQ(group.arrangement(), (Arrangement{.width = 1, .workers = 1}));
+  for (std::uint64_t seed = 0; seed < 4; ++seed)
+    EXPECT_LT(
+        Distance(network, group.StateOf(members[seed]), TrainedAlone(network, recipe, seed, 4)),
+        kFusedBound);
 }
 
 TEST(GroupTest, EvaluationOfSomeTrialsIsThatOfEachAlone) {

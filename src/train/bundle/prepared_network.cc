@@ -76,6 +76,11 @@ Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
     if (!evaluation) return named(evaluation.error());
     evaluated = std::move(evaluation->graph);
   }
+  model::Metrics metrics = model::MetricsOf(evaluated, shape.loss, plan);
+  if (metrics.scores && metrics.scores->classes) {
+    evaluated.outputs.push_back(metrics.scores->scores);
+    evaluated.outputs.push_back(*metrics.scores->classes);
+  }
   auto evaluation = Program::Prepare(evaluated, options_evaluation);
   if (!evaluation) return named(evaluation.error());
 
@@ -84,6 +89,7 @@ Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
   made->real_ = real;
   made->loss_ = loss;
   made->evaluates_by_ = plan.by;
+  made->metrics_ = std::move(metrics);
   made->moments_ = MomentsOf(shape.optimizer.kind);
   made->notes_ = std::move(notes);
   for (const Fallback& each : made->together_.fallbacks())

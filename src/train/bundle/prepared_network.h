@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "model/evaluate/comparison.h"
+#include "model/evaluate/metrics.h"
 #include "recipe/trial_recipe.h"
 #include "train/measure/losses.h"
 #include "train/program.h"
@@ -37,6 +38,9 @@ class PreparedNetwork {
   // For evaluation, where the batch is shared. The training graph itself if the recipe says so.
   const Program& evaluation() const { return evaluation_; }
   model::EvaluationPlan::By evaluates_by() const { return evaluates_by_; }
+  // What can be measured in an evaluation. If the scores and classes of a network that returns its
+  // loss are known, the last two outputs of the evaluation are these.
+  const model::Metrics& metrics() const { return metrics_; }
   // Nodes that drop elements, with the paths of their modules.
   const std::vector<DropoutNode>& dropout_nodes() const { return dropout_nodes_; }
   // What the user should know: how the network is evaluated if that is not certain, and which
@@ -67,6 +71,7 @@ class PreparedNetwork {
   Program apart_;
   Program evaluation_;
   model::EvaluationPlan::By evaluates_by_ = model::EvaluationPlan::By::kEvaluationGraph;
+  model::Metrics metrics_;
   at::ScalarType real_ = at::kFloat;
   LossKind loss_ = LossKind::kReturned;
   int moments_ = 0;

@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <limits>
@@ -71,6 +72,8 @@ void Trainer::ReportOne(LaunchRef at, const Measured& measured) {
   // Without other examples, the examples that were trained on are all there is to tell.
   if (!group.has_evaluation()) values.emplace_back("loss", train_loss);
   values.emplace_back(kTrainLoss, train_loss);
+  if (!measured.notes.empty() && !std::exchange(running.noted, true))
+    options_.say(fmt::format("trial {}: {}", Number(at.trial), fmt::join(measured.notes, "; ")));
   const bool is_best = NoteBest(running, values);
   running.reported = work;
   EndWindow(running, group.StepOf(running.member));

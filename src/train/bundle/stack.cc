@@ -10,7 +10,7 @@
 #include "train/default_type.h"
 #include "train/failure.h"
 #include "train/measure/losses.h"
-#include "train/measure/metrics.h"
+#include "train/measure/network_metrics.h"
 #include "train/update/optimizer.h"
 #include "train/update/schedule.h"
 
@@ -207,7 +207,7 @@ Result<std::vector<Measured>> Stack::Evaluate(std::span<const std::size_t> place
   if (network_->evaluates_by() == model::EvaluationPlan::By::kTrainingGraph)
     dropout = RatesOf(places);
   const auto trials = static_cast<std::int64_t>(places.size());
-  Metrics metrics(network_->loss(), trials);
+  NetworkMetrics metrics(network_->loss(), network_->metrics(), trials);
   const std::int64_t examples = batches.evaluation_examples();
   for (std::int64_t first = 0; first < examples; first += batches.batch()) {
     const std::int64_t count = std::min(batches.batch(), examples - first);
@@ -218,10 +218,7 @@ Result<std::vector<Measured>> Stack::Evaluate(std::span<const std::size_t> place
                                                                      .inputs = batch.inputs,
                                                                      .draws = &draws,
                                                                      .dropout = dropout}));
-    SLUICE_TRY(metrics.Add({.output = outcome.outputs.front(),
-                            .target = batch.target,
-                            .trials = trials,
-                            .examples = count}));
+    SLUICE_TRY(metrics.Add(outcome.outputs, batch.target, count));
   }
   return metrics.Results();
 }

@@ -68,8 +68,9 @@ inline Result<std::shared_ptr<const PreparedNetwork>> LawNetwork(const LawShape&
   return PreparedNetwork::Prepare(std::move(network), recipe);
 }
 
-inline Group LawGroup(const std::shared_ptr<const PreparedNetwork>& network) {
-  return Group(network, std::make_unique<DrawnBatches>(network->graph(), network->real()), {});
+inline Group LawGroup(const std::shared_ptr<const PreparedNetwork>& network,
+                      const Group::Options& options = {}) {
+  return Group(network, std::make_unique<DrawnBatches>(network->graph(), network->real()), options);
 }
 
 // A difference of a tensor of a trial, when it was trained in a bundle and when it was alone.

@@ -117,7 +117,8 @@ Result<std::unique_ptr<Group>> Trainer::OpenGroup(const recipe::TrialRecipe& sha
                                   .targets_are_input = inputs == 2});
   return std::make_unique<Group>(std::move(network), std::move(batches),
                                  Group::Options{.unit_is_epoch = recipe_.unit == "epoch",
-                                                .seconds = [this] { return Now(); }});
+                                                .seconds = [this] { return Now(); },
+                                                .workers = &workers_});
 }
 
 Result<Trainer::Running> Trainer::Start(const wire::Assign& assign) {
@@ -229,6 +230,7 @@ bool Trainer::IsDue(const Running& running, std::int64_t steps) const {
 void Trainer::TrainGroup(const std::string& shape, Group& group) {
   const double before_s = Now();
   const std::size_t most_before = group.most_width();
+  const bool beside_before = group.allows_side_by_side();
   const auto trained = group.Step();
   if (!trained) {
     if (trained.error().code == ErrorCode::kUnavailable) {
@@ -243,10 +245,14 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
     return;
   }
   if (group.most_width() < most_before) {
-    options_.say(fmt::format("the memory does not suffice for {} trials in one program: at most {} "
-                             "from now on",
-                             group.width(), group.most_width()));
+    options_.say(
+        fmt::format("the memory does not suffice for {} trials in one program: at most {} "
+                    "from now on",
+                    group.arrangement().width, group.most_width()));
   }
+  if (beside_before && !group.allows_side_by_side())
+    options_.say(
+        "the memory does not suffice for trials side by side: one after another from now on");
   const double trained_s = Now() - before_s;
   save_budget_.Trained(trained_s);
   std::vector<LaunchRef> due;
@@ -263,7 +269,7 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
   }
   const double evaluated_s = Now();
   if (!due.empty()) ReportDue(group, due);
-  // While widths are measured, some of them are slow.
+  // While arrangements are measured, some of them are slow.
   if (group.IsMeasuring()) return;
   speeds_[shape].Trained(trained->size(), trained_s + Now() - evaluated_s);
   for (const LaunchRef at : due) {

@@ -16,6 +16,7 @@
 #include "train/bundle/group.h"
 #include "train/bundle/save_budget.h"
 #include "train/bundle/speed.h"
+#include "train/bundle/workers.h"
 
 namespace sluice::train {
 
@@ -52,6 +53,7 @@ class Trainer {
     bool waits_for_verdict = false;
     double saved_s = 0;  // when the trial was saved last
     Work saved_work = -1;
+    bool noted = false;  // what is special about a metric was said
   };
 
   double Now() const;  // seconds on a steady clock
@@ -91,6 +93,7 @@ class Trainer {
   client::Client& client_;
   Options options_;
   Work reports_every_ = 1;
+  Workers workers_;
   std::map<std::string, std::unique_ptr<Group>> groups_;  // by shape
   std::map<client::LaunchRef, Running> running_;
   std::map<std::pair<std::string, MemberId>, client::LaunchRef> launch_of_;

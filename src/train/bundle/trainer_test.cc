@@ -5,10 +5,12 @@
 
 #include <cmath>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <thread>
 
 #include "client/test_controller.h"
+#include "data/tensors/tensor_file.h"
 #include "data/test_files.h"
 
 // The trainer with a real client and a controller that says what the test says.
@@ -95,7 +97,7 @@ class TrainerTest : public testing::Test {
   // Dismisses the process, and waits for its end.
   void Finish() {
     if (!thread_.joinable()) return;
-    world_.controller().Send(wire::Exit{});
+    if (!std::exchange(dismissed_, false)) world_.controller().Send(wire::Exit{});
     while (Hear()) continue;
     thread_.join();
     EXPECT_TRUE(status_) << status_.error().message;
@@ -137,6 +139,7 @@ class TrainerTest : public testing::Test {
   recipe::Recipe recipe_;
   data::DataSet data_;
   std::unique_ptr<client::Client> client_;
+  bool dismissed_ = false;  // Exit was sent: the process may be gone
   std::thread thread_;
   Status status_;
   std::mutex mutex_;
@@ -257,6 +260,7 @@ TEST_F(TrainerTest, AProcessThatIsDismissedSavesWhatItCarries) {
   Begin(first);
   Await<wire::Report>();
   world_.controller().Send(wire::Exit{});
+  dismissed_ = true;
   EXPECT_EQ(Await<wire::Saved>().work, 1);
   Await<wire::Paused>();
 }
@@ -308,6 +312,59 @@ TEST_F(TrainerTest, WithoutExamplesToEvaluateOnTheLossIsThatOfTraining) {
   EXPECT_EQ(values.size(), 2u);
   EXPECT_EQ(values.at("loss"), values.at("train_loss"));
 }
+
+struct PrecisionCase {
+  std::string precision;
+  data::DType stored;  // of weights in the checkpoint
+};
+
+class PrecisionTest : public TrainerTest, public testing::WithParamInterface<PrecisionCase> {
+ protected:
+  // Trains a launch of trial 7 to the epoch `last`, saves it and leaves.
+  void Train(LaunchRef at, Work begun, Work last, const std::string& precision) {
+    recipe::Recipe recipe = SmallRecipe(folder_);
+    recipe.settings["train.precision"] = precision;
+    wire::Assign assign = Assign(at, R"({"lr": 0.05, "batch": 8})");
+    assign.work = begun;
+    assign.target = last;
+    checkpoint_ = assign.checkpoint_dir + "/latest/";
+    Begin(assign, recipe);
+    while (!reports_[TrialId(7)].contains(last)) Await<wire::Report>();
+    world_.controller().Send(wire::Pause{.at = assign.at});
+    EXPECT_EQ(Await<wire::Saved>().work, last);
+    Await<wire::Paused>();
+    Finish();
+  }
+  // The types of what is in a file of the checkpoint.
+  std::set<data::DType> TypesIn(const std::string& file) const {
+    const auto opened = data::TensorFile::Open(checkpoint_ + file);
+    EXPECT_TRUE(opened) << opened.error().message;
+    std::set<data::DType> types;
+    for (const data::StoredTensor& each : opened->tensors()) types.insert(each.type.dtype);
+    return types;
+  }
+
+  std::string checkpoint_;
+};
+
+TEST_P(PrecisionTest, LossesFallAndFloat32GoesOnFromTheCheckpoint) {
+  Train(TestLaunch(7), 0, 3, GetParam().precision);
+  const auto& reports = reports_[TrialId(7)];
+  EXPECT_LT(reports.at(3).at("loss"), reports.at(1).at("loss"));
+  EXPECT_LT(reports.at(3).at("train_loss"), reports.at(1).at("train_loss"));
+  EXPECT_EQ(reports.at(3).at("accuracy"), 1);
+  // Weights and moments are never in the type of the computation, if that is bfloat16.
+  EXPECT_THAT(TypesIn("model.safetensors"), ElementsAre(GetParam().stored));
+  EXPECT_THAT(TypesIn("optimizer.safetensors"), ElementsAre(GetParam().stored));
+  Train(TestLaunch(7, 2), 3, 4, "float32");
+  EXPECT_LT(reports.at(4).at("train_loss"), reports.at(3).at("train_loss"));
+  EXPECT_THAT(TypesIn("model.safetensors"), ElementsAre(data::DType::kFloat32));
+}
+
+INSTANTIATE_TEST_SUITE_P(Precisions, PrecisionTest,
+                         testing::Values(PrecisionCase{"bf16", data::DType::kFloat32},
+                                         PrecisionCase{"float64", data::DType::kFloat64}),
+                         [](const auto& each) { return each.param.precision; });
 
 }  // namespace
 }  // namespace sluice::train

@@ -14,7 +14,9 @@
 
 #include "base/text.h"
 #include "model/network.h"
+#include "model/shrink/shrink.h"
 #include "train/check/coordinates.h"
+#include "train/check/fallbacks.h"
 #include "train/check/fused.h"
 #include "train/measure/examples.h"
 
@@ -30,10 +32,13 @@ constexpr std::string_view kCheckHelp =
   fused        three trials that are trained together become what each becomes alone, in float64
   coordinates  after some steps of training, what each layer computes is as large in a narrow
                network as in the network itself, so that hyperparameters can carry over
+  fallbacks    is no check: which nodes have no rule for several trials at once, so that vmap or a
+               loop over the trials runs them, and which part of a step they take
 
 NETWORK is an archive (net.pt2), or zoo:NAME, which has no stored outputs. The exit status is 0 if
 nothing differs and 1 otherwise. What cannot be checked is called unchecked.
 
+  --scale S         fused: at this scale; coordinates: from a quarter of it on, instead of from 1
   --optimizer NAME  for coordinates: sgd, adam (the default) or adamw
   --rule NAME       for coordinates: how narrow networks are parametrised, as 'rule' below 'model'
   --keep-readout    for coordinates: readouts do not begin at 0, as 'readout: keep'
@@ -73,12 +78,15 @@ Result<CheckFlags> ReadCheckFlags(std::span<char*> words) {
       flags.recipe.keep_readout = true;
       continue;
     }
-    constexpr std::string_view kWithValue[] = {"--optimizer", "--rule", "--svg", "--without"};
+    constexpr std::string_view kWithValue[] = {"--scale", "--optimizer", "--rule", "--svg",
+                                               "--without"};
     if (std::ranges::find(kWithValue, word) == std::end(kWithValue))
       return InvalidArgument(fmt::format("expected a flag of check, found '{}'", Shown(word)));
     if (++i == words.size()) return InvalidArgument(fmt::format("expected a value after {}", word));
     const std::string value = words[i];
-    if (word == "--optimizer") {
+    if (word == "--scale") {
+      SLUICE_ASSIGN(flags.recipe.scale, model::ReadScale(value));
+    } else if (word == "--optimizer") {
       SLUICE_ASSIGN(flags.recipe.optimizer.kind, OptimizerNamed(value));
     } else if (word == "--rule") {
       flags.recipe.rule = value;
@@ -127,9 +135,9 @@ bool PrintCoordinates(const CoordinateCheck& check) {
   const CoordinateCheck::Line& worst = check.Worst();
   fmt::print(
       "coordinates {}: sizes at widths 1/{} follow the scale with an exponent of at most "
-      "{:.2f}, in '{}'; allowed {:.2f}\n",
+      "{:.2f} \u00b1 {:.2f}, in '{}'; allowed {:.2f}\n",
       check.alike() ? "alike" : "differ", fmt::join(check.scales, ", 1/"), worst.exponent,
-      worst.name, check.bound);
+      worst.error, worst.name, check.bound);
   return check.alike();
 }
 
@@ -154,7 +162,7 @@ Result<bool> Check(const CheckFlags& flags) {
     good = PrintExamples(examples);
   }
   if (!flags.without.contains("fused")) {
-    SLUICE_ASSIGN(const FusedCheck fused, CheckFused(flags.network));
+    SLUICE_ASSIGN(const FusedCheck fused, CheckFused(flags.network, flags.recipe.scale));
     good = PrintFused(fused) && good;
   }
   if (!flags.without.contains("coordinates")) {
@@ -164,6 +172,8 @@ Result<bool> Check(const CheckFlags& flags) {
       SLUICE_TRY(WriteSvg(flags.svg, CoordinatesSvg(flags.network, coordinates)));
     }
   }
+  SLUICE_ASSIGN(const Fallbacks fallbacks, MeasureFallbacks(flags.network));
+  fmt::print("{}", FallbacksText(fallbacks));
   return good;
 }
 

@@ -20,10 +20,21 @@
 namespace sluice::train {
 namespace {
 
-constexpr double kScales[] = {1, 2, 4, 8};
+constexpr double kNarrower[] = {1, 2, 4, 8};
 constexpr std::size_t kLeastScales = 3;  // with fewer, an exponent says nothing
 constexpr std::int64_t kCheckedSteps = 3;
-constexpr int kSeeds = 3;
+// A network is trained from several seeds. Narrow ones differ much from seed to seed, but are quick.
+struct Seeds {
+  int count = 0;
+  // Half of the interval in which the mean of so many normal numbers lies 95 times in 100, in
+  // standard errors.
+  double standard_errors = 0;
+};
+constexpr Seeds kSeedsOfSmall{.count = 16, .standard_errors = 2.131};
+constexpr Seeds kSeedsOfLarge{.count = 5, .standard_errors = 2.776};
+// Of trained elements. The seeds of larger networks are trained one after another, which takes less
+// memory.
+constexpr std::int64_t kLargestSmall = 1 << 19;
 // Learning rates with which sizes move in three steps, but not far.
 constexpr double kAdamRate = 1.0 / 256;
 constexpr double kSgdRate = 1.0 / 16;
@@ -35,7 +46,7 @@ constexpr double kBoundIfTied = 0.35;
 // Stands for the size of what is 0 everywhere.
 constexpr double kLeastSize = 1e-12;
 
-using SizesByName = std::map<std::string, double>;
+using SizesByName = std::map<std::string, std::vector<double>>;  // of each seed
 
 // The outputs of nodes that take both what depends on the inputs and parameters, or what is made of
 // parameters alone: what layers compute.
@@ -80,15 +91,16 @@ recipe::TrialRecipe RecipeAt(const recipe::TrialRecipe& recipe, double scale) {
   return at;
 }
 
-// The mean magnitudes of what layers compute in a network that was trained for some steps, over
-// some seeds.
-Result<SizesByName> SizesAfterTraining(TrainedNetwork opened, const recipe::TrialRecipe& recipe) {
+// The mean magnitudes of what layers compute in a network that was trained for some steps.
+Result<SizesByName> SizesAfterTraining(TrainedNetwork opened, const recipe::TrialRecipe& recipe,
+                                       const Seeds& seeds) {
   const std::vector<model::ValueId> layers = LayerOutputs(opened.graph);
   ReturnDistances(opened.graph);
   SLUICE_ASSIGN(const auto network, PreparedNetwork::Prepare(std::move(opened), recipe));
   Group group(network, std::make_unique<DrawnBatches>(network->graph(), network->real()), {});
+  if (&seeds == &kSeedsOfLarge) group.LimitWidth(1);
   std::vector<MemberId> members;
-  for (int seed = 0; seed < kSeeds; ++seed) {
+  for (int seed = 0; seed < seeds.count; ++seed) {
     SLUICE_ASSIGN(const MemberId member,
                   group.Join(recipe, static_cast<std::uint64_t>(seed), std::nullopt));
     members.push_back(member);
@@ -124,22 +136,23 @@ Result<SizesByName> SizesAfterTraining(TrainedNetwork opened, const recipe::Tria
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const at::Tensor& value = outcome.outputs[i].tensor;
       if (!value.defined() || value.numel() == 0) continue;
-      sizes[probed.value(layers[i]).name] +=
-          value.abs().mean().to(at::kDouble).item().toDouble() / kSeeds;
+      sizes[probed.value(layers[i]).name].push_back(
+          value.abs().mean().to(at::kDouble).item().toDouble());
     }
   }
   return sizes;
 }
 
+double MeanOf(const std::vector<double>& of) {
+  double sum = 0;
+  for (const double each : of) sum += each;
+  return sum / static_cast<double>(of.size());
+}
+
 // The slope of the line through the points, by least squares.
 double Slope(const std::vector<double>& x, const std::vector<double>& y) {
-  const auto mean = [](const std::vector<double>& of) {
-    double sum = 0;
-    for (const double each : of) sum += each;
-    return sum / static_cast<double>(of.size());
-  };
-  const double middle_x = mean(x);
-  const double middle_y = mean(y);
+  const double middle_x = MeanOf(x);
+  const double middle_y = MeanOf(y);
   double above = 0;
   double below = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -147,6 +160,30 @@ double Slope(const std::vector<double>& x, const std::vector<double>& y) {
     below += (x[i] - middle_x) * (x[i] - middle_x);
   }
   return above / below;
+}
+
+// How what one node computes follows the scale. `sizes` are those of each seed, for each scale.
+CoordinateCheck::Line LineOf(const std::string& name, const std::vector<double>& scales,
+                             const std::vector<std::vector<double>>& sizes, const Seeds& seeds) {
+  CoordinateCheck::Line line;
+  line.name = name;
+  std::vector<double> x;
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    x.push_back(std::log(scales[i]));
+    line.sizes.push_back(MeanOf(sizes[i]));
+  }
+  std::vector<double> slopes;
+  for (std::size_t seed = 0; seed < sizes.front().size(); ++seed) {
+    std::vector<double> y;
+    for (const std::vector<double>& at : sizes)
+      y.push_back(std::log(std::max(at[seed], kLeastSize)));
+    slopes.push_back(Slope(x, y));
+  }
+  line.exponent = MeanOf(slopes);
+  double squares = 0;
+  for (const double slope : slopes) squares += (slope - line.exponent) * (slope - line.exponent);
+  line.error = seeds.standard_errors * std::sqrt(squares / (seeds.count - 1) / seeds.count);
+  return line;
 }
 
 bool HasTiedTable(const model::Graph& graph) {
@@ -173,16 +210,20 @@ bool IsReadTwice(const model::Graph& graph) {
 
 }  // namespace
 
+bool CoordinateCheck::Follows(const Line& line) const {
+  return !(std::abs(line.exponent) - line.error <= bound);
+}
+
 const CoordinateCheck::Line& CoordinateCheck::Worst() const {
   SLUICE_CHECK(!lines.empty(), "something was checked");
   return *std::ranges::max_element(lines, {}, [](const Line& line) {
-    return std::isnan(line.exponent) ? INFINITY : std::abs(line.exponent);
+    const double least = std::abs(line.exponent) - line.error;
+    return std::isnan(least) ? INFINITY : least;
   });
 }
 
 bool CoordinateCheck::alike() const {
-  return std::ranges::all_of(lines,
-                             [&](const Line& line) { return std::abs(line.exponent) <= bound; });
+  return std::ranges::none_of(lines, [&](const Line& line) { return Follows(line); });
 }
 
 Result<CoordinateCheck> CheckCoordinates(const recipe::TrialRecipe& recipe) {
@@ -191,10 +232,13 @@ Result<CoordinateCheck> CheckCoordinates(const recipe::TrialRecipe& recipe) {
   std::vector<SizesByName> found;
   std::vector<std::string> names;
   std::int64_t elements = 0;
-  for (const double scale : kScales) {
+  const Seeds* seeds = &kSeedsOfSmall;
+  const double widest = std::max(1.0, recipe.scale / kNarrower[2]);
+  for (const double narrower : kNarrower) {
+    const double scale = widest * narrower;
     const recipe::TrialRecipe at = RecipeAt(recipe, scale);
     auto opened = OpenTrainedNetwork(at);
-    if (!opened && scale > 1) {
+    if (!opened && narrower > 1) {
       check.unchecked = opened.error().message;
       break;
     }
@@ -202,38 +246,34 @@ Result<CoordinateCheck> CheckCoordinates(const recipe::TrialRecipe& recipe) {
     const std::int64_t now = model::TrainableElements(opened->graph);
     if (now == elements) break;  // it does not get narrower
     elements = now;
-    if (scale == 1) {
+    if (narrower == 1) {
+      seeds = now > kLargestSmall ? &kSeedsOfLarge : &kSeedsOfSmall;
       if (HasTiedTable(opened->graph) || IsReadTwice(opened->graph)) check.bound = kBoundIfTied;
       for (const model::ValueId layer : LayerOutputs(opened->graph))
         names.push_back(opened->graph.value(layer).name);
     }
-    SLUICE_ASSIGN(SizesByName sizes, SizesAfterTraining(*std::move(opened), at));
+    SLUICE_ASSIGN(SizesByName sizes, SizesAfterTraining(*std::move(opened), at, *seeds));
     check.scales.push_back(scale);
     found.push_back(std::move(sizes));
   }
   if (check.scales.size() < kLeastScales) {
     if (check.unchecked.empty())
       check.unchecked = fmt::format(
-          "the network gets narrower at {} of the scales 2, 4 and 8, and at least {} are needed",
-          check.scales.size() - 1, kLeastScales - 1);
+          "the network gets narrower at {} of the scales {}, {} and {}, and at least {} are needed",
+          check.scales.size() - 1, widest * kNarrower[1], widest * kNarrower[2],
+          widest * kNarrower[3], kLeastScales - 1);
     return check;
   }
   check.unchecked.clear();
-  std::vector<double> scales;
-  for (const double scale : check.scales) scales.push_back(std::log(scale));
   for (const std::string& name : names) {
-    CoordinateCheck::Line line;
-    line.name = name;
-    std::vector<double> logarithms;
-    for (const SizesByName& sizes : found) {
-      const auto at = sizes.find(name);
-      if (at == sizes.end()) break;
-      line.sizes.push_back(at->second);
-      logarithms.push_back(std::log(std::max(at->second, kLeastSize)));
+    std::vector<std::vector<double>> sizes;
+    for (const SizesByName& each : found) {
+      const auto at = each.find(name);
+      if (at != each.end() && static_cast<int>(at->second.size()) == seeds->count)
+        sizes.push_back(at->second);
     }
-    if (line.sizes.size() < found.size()) continue;
-    line.exponent = Slope(scales, logarithms);
-    check.lines.push_back(std::move(line));
+    if (sizes.size() == found.size())
+      check.lines.push_back(LineOf(name, check.scales, sizes, *seeds));
   }
   if (check.lines.empty()) check.unchecked = "no node takes both inputs and parameters";
   return check;

@@ -96,7 +96,7 @@ std::string CoordinatesSvg(const std::string& title, const CoordinateCheck& chec
     std::string points;
     for (std::size_t at = 0; at < line.sizes.size(); ++at)
       points += fmt::format("{:.1f},{:.1f} ", axes.X(check.scales[at]), axes.Y(line.sizes[at]));
-    const bool follows = !(std::abs(line.exponent) <= check.bound);
+    const bool follows = check.Follows(line);
     svg += fmt::format(
         "<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\" "
         "opacity=\"0.8\"><title>{}: exponent {:.2f}</title></polyline>\n",

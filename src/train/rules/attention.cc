@@ -35,6 +35,7 @@ Value AttentionWithDropout(const Call& call, const Rates& rates) {
   const auto heads = [&](int place) {
     const at::Tensor tensor = operand(At(call.Tensor(place), 0, trials));
     if (!call.Flag(7) || tensor.size(-3) == query.size(-3)) return tensor;
+    TORCH_CHECK(tensor.size(-3) > 0, "expected heads to share, found none");
     return tensor.repeat_interleave(query.size(-3) / tensor.size(-3), -3);
   };
   const at::Tensor key = heads(1);

@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
+#include <vector>
 
 #include "train/rules/drawn.h"
 #include "train/rules/rules.h"
@@ -18,6 +21,41 @@ at::Tensor StandardNormal(const Call& call, Sizes sizes) {
   const at::Tensor uniform = Drawn(call, sizes, at::dtype(at::kDouble), InsideUnit);
   const at::Tensor radius = (uniform.select(-1, 0).log() * -2).sqrt();
   return radius * (uniform.select(-1, 1) * (2 * M_PI)).cos();
+}
+
+// The largest number up to which a type has all whole numbers.
+std::int64_t LargestWhole(at::ScalarType type) {
+  switch (type) {
+    case at::kBool: return 1;
+    case at::kByte: return UINT8_MAX;
+    case at::kChar: return INT8_MAX;
+    case at::kShort: return INT16_MAX;
+    case at::kInt: return INT32_MAX;
+    case at::kBFloat16: return std::int64_t{1} << 8;
+    case at::kHalf: return std::int64_t{1} << 11;
+    case at::kFloat: return std::int64_t{1} << 24;
+    case at::kDouble: return std::int64_t{1} << 53;
+    default: return INT64_MAX;
+  }
+}
+
+// `count` numbers from `least` on, each of two draws: [F, sizes...]. They wrap around 2^64, which
+// `count` 0 stands for.
+at::Tensor WholeNumbers(const Call& call, at::IntArrayRef sizes, std::uint64_t least,
+                        std::uint64_t count) {
+  std::vector<std::int64_t> all = {call.trials()};
+  all.insert(all.end(), sizes.begin(), sizes.end());
+  at::Tensor tensor = at::empty(all, at::kLong);
+  const std::int64_t of_trial = tensor.numel() / call.trials();
+  auto* out = tensor.data_ptr<std::int64_t>();
+  for (std::int64_t trial = 0; trial < call.trials(); ++trial) {
+    const std::vector<std::uint32_t> bits = Bits(call, trial, 2 * of_trial);
+    for (std::int64_t i = 0; i < of_trial; ++i) {
+      const std::uint64_t drawn = std::uint64_t{bits[2 * i]} << 32 | bits[2 * i + 1];
+      *out++ = static_cast<std::int64_t>(least + (count == 0 ? drawn : drawn % count));
+    }
+  }
+  return tensor;
 }
 
 }  // namespace
@@ -57,6 +95,8 @@ Action Bernoulli(const Signature& signature) {
     return {};
   return [p](Call& call) {
     const Value& x = call.Tensor(0);
+    TORCH_CHECK(call.Real(p) >= 0 && call.Real(p) <= 1,
+                "expected a probability from 0 to 1, found ", call.Real(p));
     const double bound = call.Real(p) * 0x1p32;
     call.Return(Stacked(Drawn(call, x.sizes(), x.tensor.options(), [bound](std::uint32_t bits) {
       return static_cast<double>(bits) < bound ? 1.0 : 0.0;
@@ -97,6 +137,64 @@ Action Exponential(const Signature& signature) {
     call.Return(Stacked(Drawn(call, x.sizes(), x.tensor.options(), [=](std::uint32_t bits) {
       return -std::log(InsideUnit(bits)) / rate;
     })));
+  };
+}
+
+Action LogNormal(const Signature& signature) {
+  if (signature.Place("mean") != 1 || signature.Place("std") != 2) return {};
+  return [](Call& call) {
+    const Value& x = call.Tensor(0);
+    TORCH_CHECK(call.Real(2) > 0, "expected a deviation above 0, found ", call.Real(2));
+    const at::Tensor normal = StandardNormal(call, x.sizes()) * call.Real(2) + call.Real(1);
+    call.Return(Stacked(normal.exp().to(x.tensor.options())));
+  };
+}
+
+Action Cauchy(const Signature& signature) {
+  if (signature.Place("median") != 1 || signature.Place("sigma") != 2) return {};
+  return [](Call& call) {
+    const Value& x = call.Tensor(0);
+    const double median = call.Real(1);
+    const double sigma = call.Real(2);
+    TORCH_CHECK(sigma > 0, "expected a sigma above 0, found ", sigma);
+    call.Return(Stacked(Drawn(call, x.sizes(), x.tensor.options(), [=](std::uint32_t bits) {
+      return median + sigma * std::tan(M_PI * (InsideUnit(bits) - 0.5));
+    })));
+  };
+}
+
+// How often is tried what succeeds with a probability, up to the first success.
+Action Geometric(const Signature& signature) {
+  if (signature.Place("p") != 1) return {};
+  return [](Call& call) {
+    const Value& x = call.Tensor(0);
+    const double p = call.Real(1);
+    TORCH_CHECK(p > 0 && p < 1, "expected a probability between 0 and 1, found ", p);
+    call.Return(Stacked(Drawn(call, x.sizes(), x.tensor.options(), [=](std::uint32_t bits) {
+      return std::max(1.0, std::ceil(std::log(InsideUnit(bits)) / std::log1p(-p)));
+    })));
+  };
+}
+
+// Whole numbers from the first operand to below the second, each as likely as any other. Without
+// bounds they are from 0 to the largest up to which the type has all whole numbers.
+Action RandomWhole(const Signature& signature) {
+  const int from = signature.Place("from");
+  const int to = signature.Place("to");
+  return [=](Call& call) {
+    const Value& x = call.Tensor(0);
+    const at::ScalarType type = x.tensor.scalar_type();
+    const std::int64_t least = call.Has(from) ? call.Integer(from) : 0;
+    const std::int64_t last = call.Has(to)                            ? call.Integer(to) - 1
+                              : from >= 0 && at::isFloatingType(type) ? INT64_MAX
+                                                                      : LargestWhole(type);
+    TORCH_CHECK(least <= last && (!call.Has(to) || call.Integer(to) > INT64_MIN),
+                "expected whole numbers from ", least, " to more, found ", last);
+    // 0 stands for 2^64.
+    const std::uint64_t count =
+        static_cast<std::uint64_t>(last) - static_cast<std::uint64_t>(least) + 1;
+    call.Return(Stacked(WholeNumbers(call, x.sizes(), static_cast<std::uint64_t>(least), count)
+                            .to(x.tensor.options())));
   };
 }
 

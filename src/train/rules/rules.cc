@@ -64,6 +64,7 @@ constexpr RuleRow kRules[] = {
     {"aten::bmm", Matmul},
     {"aten::broadcast_tensors", BroadcastTensors},
     {"aten::cat", Cat},
+    {"aten::cauchy", Cauchy},
     {"aten::ceil", Elementwise},
     {"aten::celu", Elementwise},
     {"aten::channel_shuffle", Images2d},
@@ -134,6 +135,7 @@ constexpr RuleRow kRules[] = {
     {"aten::gather", Gather},
     {"aten::ge", Elementwise},
     {"aten::gelu", Elementwise},
+    {"aten::geometric", Geometric},
     {"aten::glu", AlongDim},
     {"aten::greater", Elementwise},
     {"aten::greater_equal", Elementwise},
@@ -175,6 +177,7 @@ constexpr RuleRow kRules[] = {
     {"aten::log10", Elementwise},
     {"aten::log1p", Elementwise},
     {"aten::log2", Elementwise},
+    {"aten::log_normal", LogNormal},
     {"aten::log_sigmoid", Elementwise},
     {"aten::log_softmax", AlongDim},
     {"aten::logaddexp", Elementwise},
@@ -241,6 +244,7 @@ constexpr RuleRow kRules[] = {
     {"aten::rand_like", Rand},
     {"aten::randn", RandNormal},
     {"aten::randn_like", RandNormal},
+    {"aten::random", RandomWhole},
     {"aten::real", Elementwise},
     {"aten::reciprocal", Elementwise},
     {"aten::reflection_pad1d", Images1d},
@@ -356,7 +360,8 @@ bool DrawsNumbers(const Signature& signature) {
     const c10::IValue& trains = signature.operands[signature.Place(name)].constant;
     return !(trains.isBool() && !trains.toBool());
   }
-  constexpr Rule kDrawing[] = {Rand, RandNormal, Bernoulli, Uniform, Normal, Exponential};
+  constexpr Rule kDrawing[] = {Rand,      RandNormal, Bernoulli, Uniform,     Normal,
+                               LogNormal, Cauchy,     Geometric, RandomWhole, Exponential};
   return std::ranges::find(kDrawing, rule) != std::end(kDrawing);
 }
 

@@ -130,6 +130,10 @@ Action Bernoulli(const Signature& signature);
 Action Uniform(const Signature& signature);
 Action Normal(const Signature& signature);
 Action Exponential(const Signature& signature);
+Action LogNormal(const Signature& signature);
+Action Cauchy(const Signature& signature);
+Action Geometric(const Signature& signature);
+Action RandomWhole(const Signature& signature);
 Action RandomRelu(const Signature& signature);
 
 // The mean or sum of all elements of a trial, as the loss operators count reductions.

@@ -1,7 +1,6 @@
 #include "train/state/trained_network.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -16,6 +15,7 @@
 #include "model/shrink/shrink.h"
 #include "train/state/initial_draws.h"
 #include "train/state/tensor_types.h"
+#include "train/tensor_bound.h"
 
 namespace sluice::train {
 namespace {
@@ -30,8 +30,7 @@ double BytesOfTrial(const model::Graph& graph, const model::Parameter& parameter
 
 // Sizes come from a file that may hold any number.
 Status CheckFits(const model::Graph& graph) {
-  const double has =
-      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+  const auto has = static_cast<double>(MemoryBytes());
   double takes = 0;
   for (const model::Parameter& parameter : graph.parameters)
     if (!parameter.tied_to) takes += BytesOfTrial(graph, parameter);

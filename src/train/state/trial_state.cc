@@ -20,12 +20,12 @@
 #include "data/tensors/tensor_file.h"
 #include "data/tensors/whole_file.h"
 #include "train/state/tensor_types.h"
-#include "train/state/trial_json.h"
 
 namespace sluice::train {
 namespace {
 
 using model::Parameter;
+using recipe::TrialJson;
 
 constexpr std::string_view kAbout = "/trial.json";
 constexpr std::string_view kModel = "/model.safetensors";
@@ -104,6 +104,38 @@ class TensorsToWrite {
   std::vector<OneTensor> tensors_;
 };
 
+// What a checkpoint says of its network.
+TrialJson AboutNetwork(const TrainedNetwork& network) {
+  TrialJson about;
+  about.network = network.name;
+  about.scale = network.scale;
+  about.fingerprint = network.fingerprint;
+  for (const model::Parameter& parameter : network.graph.parameters) {
+    if (parameter.tied_to) {
+      about.tied.emplace_back(parameter.name, network.graph.parameters[*parameter.tied_to].name);
+      continue;
+    }
+    if (parameter.role == model::Parameter::Role::kConstant || !parameter.persistent)
+      about.not_in_state_dict.push_back(parameter.name);
+    const model::DType dtype = network.graph.value(parameter.value).dtype;
+    if (dtype == model::DType::kComplex32 || dtype == model::DType::kComplex64 ||
+        dtype == model::DType::kComplex128)
+      about.complex.push_back(parameter.name);
+  }
+  for (std::size_t i = 0; i < network.foldings.size(); ++i) {
+    const model::Folding& folding = network.foldings[i];
+    TrialJson::Multiplied& made =
+        about.multipliers.emplace_back(TrialJson::Multiplied{.module = network.folding_modules[i],
+                                                             .why = folding.why,
+                                                             .factor = folding.factor,
+                                                             .into = {},
+                                                             .why_not = folding.why_not});
+    for (const std::size_t p : folding.parameters)
+      made.into.push_back(network.graph.parameters[p].name);
+  }
+  return about;
+}
+
 Status WriteText(const std::string& path, std::string_view text) {
   SLUICE_ASSIGN(data::WholeFile file, data::WholeFile::Create(path));
   SLUICE_TRY(file.Append(text));
@@ -130,7 +162,7 @@ class CheckpointReader {
 
   Result<LoadedTrial> Read() {
     SLUICE_ASSIGN(const std::string text, ReadText(Path(kAbout)));
-    auto about = ReadTrialJson(text);
+    auto about = recipe::ReadTrialJson(text);
     if (!about) return Failed(kAbout, about.error());
     if (const Status same = CheckNetwork(*about); !same) return Failed(kAbout, same.error());
     SLUICE_ASSIGN(const data::TensorFile model, data::TensorFile::Open(Path(kModel)));
@@ -266,7 +298,7 @@ Status SaveTrial(const std::string& folder, const TrainedNetwork& network, const
   }
   SLUICE_ASSIGN(about.model_digest, model.Write(folder + std::string(kModel)));
   SLUICE_ASSIGN(about.optimizer_digest, optimizer.Write(folder + std::string(kOptimizer)));
-  return WriteText(folder + std::string(kAbout), ToJson(about));
+  return WriteText(folder + std::string(kAbout), recipe::ToJson(about));
 }
 
 Result<LoadedTrial> LoadTrial(const std::string& folder, const TrainedNetwork& network,

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "recipe/trial_recipe.h"
+#include "recipe/trial_json.h"
 #include "train/state/trained_network.h"
 #include "train/torch.h"
 
@@ -25,15 +25,7 @@ struct TrialState {
   std::vector<at::Tensor> moment2;
 };
 
-// What a checkpoint says of itself, besides the state.
-struct CheckpointNotes {
-  recipe::OptimizerKind optimizer = recipe::OptimizerKind::kSgd;
-  recipe::Precision precision = recipe::Precision::kFloat32;
-  std::string recipe = "{}";  // a JSON object of the caller; it is kept as it is
-  // The losses of the steps that the trial's next report tells the mean of.
-  double loss_sum = 0;
-  std::int64_t losses = 0;
-};
+using recipe::CheckpointNotes;
 
 struct LoadedTrial {
   TrialState state;

@@ -261,6 +261,9 @@ TEST_F(TrialStateTest, AWrongTrialJsonIsRefused) {
               HasSubstr("expected version 1 of the checkpoint, found 2: a later Sluice wrote it"));
   EXPECT_THAT(change("sluice trial", "other", ErrorCode::kCorruption), HasSubstr("the format"));
   EXPECT_THAT(change("\"step\":41", "\"step\":-1", ErrorCode::kCorruption), HasSubstr("step"));
+  // A number of steps that no training has: sums with it would overflow.
+  EXPECT_THAT(change("\"step\":41", "\"step\":9223372036854775807", ErrorCode::kCorruption),
+              HasSubstr("step"));
   EXPECT_THAT(change("\"sgd\"", "\"sdg\"", ErrorCode::kCorruption), HasSubstr("optimizer"));
   EXPECT_THAT(change("\"own\":[", "\"own\":[3,", ErrorCode::kCorruption), HasSubstr("own"));
   EXPECT_THAT(change("\"own\":[\"layers.0.weight\",", "\"own\":[", ErrorCode::kCorruption),

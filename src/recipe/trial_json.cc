@@ -1,4 +1,4 @@
-#include "train/state/trial_json.h"
+#include "recipe/trial_json.h"
 
 #include <fmt/format.h>
 
@@ -7,25 +7,25 @@
 
 #include "base/json_reader.h"
 #include "base/json_writer.h"
+#include "base/text.h"
 
-namespace sluice::train {
+namespace sluice::recipe {
 namespace {
 
-constexpr std::string_view kFormat = "sluice trial";
+constexpr std::string_view kTrialFormat = "sluice trial";
+// More than any training has, and so few that sums and real numbers of them are exact.
+constexpr std::int64_t kMostSteps = std::int64_t{1} << 53;
 
 template <typename Value>
 struct NamedValue {
   Value value;
   std::string_view name;
 };
-constexpr NamedValue<recipe::OptimizerKind> kOptimizers[] = {
-    {recipe::OptimizerKind::kSgd, "sgd"},
-    {recipe::OptimizerKind::kAdam, "adam"},
-    {recipe::OptimizerKind::kAdamW, "adamw"}};
-constexpr NamedValue<recipe::Precision> kPrecisions[] = {
-    {recipe::Precision::kFloat32, "float32"},
-    {recipe::Precision::kFloat64, "float64"},
-    {recipe::Precision::kBfloat16, "bfloat16"}};
+constexpr NamedValue<OptimizerKind> kOptimizers[] = {
+    {OptimizerKind::kSgd, "sgd"}, {OptimizerKind::kAdam, "adam"}, {OptimizerKind::kAdamW, "adamw"}};
+constexpr NamedValue<Precision> kPrecisions[] = {{Precision::kFloat32, "float32"},
+                                                 {Precision::kFloat64, "float64"},
+                                                 {Precision::kBfloat16, "bfloat16"}};
 
 template <typename Value, std::size_t N>
 std::string_view NameOf(const NamedValue<Value> (&names)[N], Value value) {
@@ -37,7 +37,7 @@ Value Named(const NamedValue<Value> (&names)[N], std::string_view name, std::str
             JsonMembers& members) {
   const auto* found = std::ranges::find(names, name, &NamedValue<Value>::name);
   if (found != std::end(names)) return found->value;
-  members.Miss(what, fmt::format("one that is known, found '{}'", name));
+  members.Miss(what, fmt::format("one that is known, found '{}'", Shown(name)));
   return names[0].value;
 }
 
@@ -66,37 +66,6 @@ std::vector<std::string> NamesIn(JsonMembers& members, std::string_view name) {
 
 }  // namespace
 
-TrialJson AboutNetwork(const TrainedNetwork& network) {
-  TrialJson about;
-  about.network = network.name;
-  about.scale = network.scale;
-  about.fingerprint = network.fingerprint;
-  for (const model::Parameter& parameter : network.graph.parameters) {
-    if (parameter.tied_to) {
-      about.tied.emplace_back(parameter.name, network.graph.parameters[*parameter.tied_to].name);
-      continue;
-    }
-    if (parameter.role == model::Parameter::Role::kConstant || !parameter.persistent)
-      about.not_in_state_dict.push_back(parameter.name);
-    const model::DType dtype = network.graph.value(parameter.value).dtype;
-    if (dtype == model::DType::kComplex32 || dtype == model::DType::kComplex64 ||
-        dtype == model::DType::kComplex128)
-      about.complex.push_back(parameter.name);
-  }
-  for (std::size_t i = 0; i < network.foldings.size(); ++i) {
-    const model::Folding& folding = network.foldings[i];
-    TrialJson::Multiplied& made =
-        about.multipliers.emplace_back(TrialJson::Multiplied{.module = network.folding_modules[i],
-                                                             .why = folding.why,
-                                                             .factor = folding.factor,
-                                                             .into = {},
-                                                             .why_not = folding.why_not});
-    for (const std::size_t p : folding.parameters)
-      made.into.push_back(network.graph.parameters[p].name);
-  }
-  return about;
-}
-
 std::string ToJson(const TrialJson& about) {
   JsonWriter network;
   network.Add("name", about.network).Add("scale", about.scale);
@@ -104,7 +73,7 @@ std::string ToJson(const TrialJson& about) {
   JsonWriter tied;
   for (const auto& [name, first] : about.tied) tied.Add(name, first);
   JsonWriter json;
-  json.Add("format", kFormat).Add("version", TrialJson::kVersion).Add("step", about.step);
+  json.Add("format", kTrialFormat).Add("version", TrialJson::kVersion).Add("step", about.step);
   json.AddJson("network", network.Take());
   json.Add("optimizer", NameOf(kOptimizers, about.notes.optimizer));
   json.Add("precision", NameOf(kPrecisions, about.notes.precision));
@@ -126,8 +95,9 @@ Result<TrialJson> ReadTrialJson(std::string_view text) {
   if (!document) return Corruption("expected a JSON object, found a damaged file");
   JsonMembers members(document->object());
   const std::string format = members.Text("format");
-  if (format != kFormat || !members.error().empty())
-    return Corruption(fmt::format("expected a file of the format '{}', found another", kFormat));
+  if (format != kTrialFormat || !members.error().empty())
+    return Corruption(
+        fmt::format("expected a file of the format '{}', found another", kTrialFormat));
   const std::int64_t version = members.Integer("version", 1);
   if (version > TrialJson::kVersion) {
     return FailedPrecondition(
@@ -135,12 +105,12 @@ Result<TrialJson> ReadTrialJson(std::string_view text) {
                     TrialJson::kVersion, version));
   }
   TrialJson about;
-  about.step = members.Integer("step", 0);
+  about.step = members.Integer("step", 0, kMostSteps);
   about.notes.optimizer = Named(kOptimizers, members.Text("optimizer"), "optimizer", members);
   about.notes.precision = Named(kPrecisions, members.Text("precision"), "precision", members);
   about.notes.recipe = members.Object("recipe");
   about.notes.loss_sum = members.Number("loss_sum");
-  about.notes.losses = members.Integer("losses", 0);
+  about.notes.losses = members.Integer("losses", 0, kMostSteps);
   about.own = NamesIn(members, "own");
   about.model_digest = members.Text("model_digest");
   about.optimizer_digest = members.Text("optimizer_digest");
@@ -158,4 +128,4 @@ Result<TrialJson> ReadTrialJson(std::string_view text) {
   return about;
 }
 
-}  // namespace sluice::train
+}  // namespace sluice::recipe

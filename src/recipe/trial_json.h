@@ -7,10 +7,19 @@
 #include <vector>
 
 #include "base/result.h"
-#include "train/state/trained_network.h"
-#include "train/state/trial_state.h"
+#include "recipe/trial_recipe.h"
 
-namespace sluice::train {
+namespace sluice::recipe {
+
+// What a checkpoint says of itself, besides the state.
+struct CheckpointNotes {
+  OptimizerKind optimizer = OptimizerKind::kSgd;
+  Precision precision = Precision::kFloat32;
+  std::string recipe = "{}";  // a JSON object of the caller; it is kept as it is
+  // The losses of the steps that the trial's next report tells the mean of.
+  double loss_sum = 0;
+  std::int64_t losses = 0;
+};
 
 // trial.json of a checkpoint (docs/models.md).
 struct TrialJson {
@@ -38,13 +47,10 @@ struct TrialJson {
   std::string optimizer_digest;
 };
 
-// What a checkpoint says of its network.
-TrialJson AboutNetwork(const TrainedNetwork& network);
-
 std::string ToJson(const TrialJson& about);
 // What serves only to load the parameters into a module (sluice.load) is not read. Fails with
 // corruption if the text is not what ToJson writes, with failed_precondition if a later version
 // wrote it.
 Result<TrialJson> ReadTrialJson(std::string_view text);
 
-}  // namespace sluice::train
+}  // namespace sluice::recipe
