@@ -1,3 +1,4 @@
+#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,7 +58,11 @@ TrialState TrainedAlone(const std::shared_ptr<const PreparedNetwork>& network,
   return group.StateOf(*member);
 }
 
-class LawTest : public testing::TestWithParam<const char*> {};
+class LawTest : public testing::TestWithParam<const char*> {
+ protected:
+  // The tensors are small: several threads would take ten times as long.
+  static void SetUpTestSuite() { at::set_num_threads(1); }
+};
 
 TEST_P(LawTest, ATrialInABundleBecomesWhatItBecomesAlone) {
   if (GetParam() == std::string_view("zoo:resnet18") && !Soaks())
@@ -296,7 +301,7 @@ TEST(GroupTest, EvaluationOfSomeTrialsIsThatOfEachAlone) {
   }
 }
 
-// Makes the network return the mean entropy of its outputs' sigmoids, which PyTorch refuses for NaN.
+// Makes the network return the mean entropy of its outputs' sigmoids. PyTorch refuses NaN there.
 void ReturnEntropy(model::Graph& graph) {
   const auto add = [&](const std::string& op, const std::vector<std::string>& names) {
     const auto value = model::ValueId{static_cast<std::uint32_t>(graph.values.size())};
