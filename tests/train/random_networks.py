@@ -245,10 +245,12 @@ class Maker:
             return nn.Identity()
         if len(self.shape) == 3:
             if self.draw.random() < 0.3:
-                channels, height, width = self.shape
-                self.shape = [height * width, channels]
-                return nn.Sequential(Applied(lambda x: x.flatten(2).transpose(1, 2)),
-                                     self.stack(2), self.to_vector())
+                # 16 tokens: recurrent blocks take long for more.
+                size = [min(4, each) for each in self.shape[1:]]
+                self.shape = [size[0] * size[1], self.shape[0]]
+                tokens = Applied(
+                    lambda x: F.adaptive_avg_pool2d(x, size).flatten(2).transpose(1, 2))
+                return nn.Sequential(tokens, self.stack(2), self.to_vector())
             channels = self.shape[0]
             self.shape = [channels]
             return Applied(self.draw.choice([lambda x: x.mean((2, 3)), lambda x: x.amax((2, 3)),

@@ -1,6 +1,7 @@
 #include "train/bundle/group.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/check.h"
@@ -138,6 +139,29 @@ Status Group::NeedLess(std::size_t widest_failed, const Error& error) {
   return {};
 }
 
+std::vector<Group::Trained> Group::StepOneByOne(std::size_t stack, Batches& batches) {
+  const std::vector<MemberId>& ids = in_stacks_[stack];
+  std::vector<Trained> trained;
+  std::vector<Member> members;
+  std::vector<TrialState> states;
+  for (std::size_t at = 0; at < ids.size(); ++at) {
+    members.push_back(members_.at(ids[at]).member);
+    Stack alone(network_);
+    alone.Add({{members.back()}}, {stacks_[stack].StateOf(at)});
+    auto losses = alone.Step(batches);
+    Trained& each = trained.emplace_back(Trained{.member = ids[at], .steps = alone.step(0)});
+    if (losses) {
+      each.loss = losses->front();
+    } else {
+      each.refused = std::move(losses).error();
+    }
+    states.push_back(alone.StateOf(0));
+  }
+  stacks_[stack] = Stack(network_);
+  stacks_[stack].Add(members, std::move(states));
+  return trained;
+}
+
 Result<std::vector<Group::Trained>> Group::Step() {
   const std::size_t trials = TrialsThatTrain();
   std::vector<Trained> trained;
@@ -151,9 +175,12 @@ Result<std::vector<Group::Trained>> Group::Step() {
   const Error* scarce = nullptr;
   std::size_t widest_failed = 0;
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
+    if (!losses[i] && losses[i].error().code != ErrorCode::kUnavailable) {
+      // One trial may be the reason, such as one that diverges: some operators refuse NaN.
+      std::ranges::move(StepOneByOne(i, batches), std::back_inserter(trained));
+      continue;
+    }
     if (!losses[i]) {
-      if (losses[i].error().code != ErrorCode::kUnavailable)
-        return std::unexpected(std::move(losses[i]).error());
       scarce = &losses[i].error();
       widest_failed = std::max(widest_failed, in_stacks_[i].size());
       continue;
@@ -162,6 +189,9 @@ Result<std::vector<Group::Trained>> Group::Step() {
       trained.push_back(
           {.member = in_stacks_[i][at], .steps = stacks_[i].step(at), .loss = (*losses[i])[at]});
   }
+  if (!trained.empty() &&
+      std::ranges::all_of(trained, [](const Trained& each) { return each.refused.has_value(); }))
+    return std::unexpected(std::move(*trained.front().refused));
   if (scarce) {
     SLUICE_TRY(NeedLess(widest_failed, *scarce));
   } else if (options_.seconds) {

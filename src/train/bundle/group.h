@@ -55,11 +55,13 @@ class Group {
     MemberId member{};
     std::int64_t steps = 0;  // done by now
     double loss = 0;         // before the step; of the training batch
+    // What PyTorch says where it refuses the trial's numbers: the trial is as before the step.
+    std::optional<Error> refused = {};
   };
   // Trains every trial that does not wait by one step. If the memory does not suffice for a stack,
   // stacks get half as many trials from now on, or no longer train side by side if they have one
   // each; and trials that have not trained are missing in the result. Fails with unavailable if it
-  // does not suffice for one trial alone.
+  // does not suffice for one trial alone, and as PyTorch says if it refuses all trials.
   Result<std::vector<Trained>> Step();
 
   // Whether there are examples to evaluate on that are not trained on, and it is known how.
@@ -99,6 +101,8 @@ class Group {
   // Calls the task with 0, 1, ... below `count`, each time for another stack: side by side if they
   // are arranged so.
   void ForStacks(std::size_t count, const std::function<void(std::size_t)>& task) const;
+  // Trains the trials of a stack one by one, and tells how each of them fared.
+  std::vector<Trained> StepOneByOne(std::size_t stack, Batches& batches);
   // Makes the next step need less memory than this one. Fails if that cannot be.
   Status NeedLess(std::size_t widest_failed, const Error& error);
 

@@ -1,6 +1,9 @@
+#include <ATen/Parallel.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -55,7 +58,11 @@ TrialState TrainedAlone(const std::shared_ptr<const PreparedNetwork>& network,
   return group.StateOf(*member);
 }
 
-class LawTest : public testing::TestWithParam<const char*> {};
+class LawTest : public testing::TestWithParam<const char*> {
+ protected:
+  // The tensors are small: several threads would take ten times as long.
+  static void SetUpTestSuite() { at::set_num_threads(1); }
+};
 
 TEST_P(LawTest, ATrialInABundleBecomesWhatItBecomesAlone) {
   if (GetParam() == std::string_view("zoo:resnet18") && !Soaks())
@@ -292,6 +299,65 @@ TEST(GroupTest, EvaluationOfSomeTrialsIsThatOfEachAlone) {
     const double loss = (*found)[i].values.at("loss");
     EXPECT_NEAR(loss, (*expected)[0].values.at("loss"), 1e-10 * std::abs(loss));
   }
+}
+
+// Makes the network return the mean entropy of its outputs' sigmoids. PyTorch refuses NaN there.
+void ReturnEntropy(model::Graph& graph) {
+  const auto add = [&](const std::string& op, const std::vector<std::string>& names) {
+    const auto value = model::ValueId{static_cast<std::uint32_t>(graph.values.size())};
+    std::vector<model::Argument> arguments;
+    for (const std::string& name : names)
+      arguments.push_back({.name = name, .value = graph.outputs.front(), .keyword = false});
+    graph.values.push_back({.name = op});
+    graph.nodes.push_back({.name = op,
+                           .op = op,
+                           .label = "test",
+                           .arguments = std::move(arguments),
+                           .outputs = {value},
+                           .returns_list = false,
+                           .region = std::nullopt});
+    graph.outputs = {value};
+  };
+  add("aten.sigmoid.default", {"self"});
+  add("aten.binary_cross_entropy.default", {"self", "target"});
+}
+
+TEST(GroupTest, ATrialThatPyTorchRefusesStopsNoOther) {
+  const auto recipe = RecipeOf("zoo:mlp,in=12,hidden=8", recipe::OptimizerKind::kSgd, 1);
+  auto opened = OpenTrainedNetwork(recipe);
+  ASSERT_TRUE(opened) << opened.error().message;
+  ReturnEntropy(opened->graph);
+  const auto network = PreparedNetwork::Prepare(std::move(*opened), recipe);
+  ASSERT_TRUE(network) << network.error().message;
+  Group group = LawGroup(*network);
+  auto diverging = recipe;
+  diverging.optimizer.lr = std::numeric_limits<double>::infinity();
+  const MemberId first = *group.Join(recipe, 1, {});
+  const MemberId diverges = *group.Join(diverging, 2, {});
+  const MemberId last = *group.Join(recipe, 3, {});
+  ASSERT_TRUE(group.Step());
+  for (int step = 0; step < 2; ++step) {
+    const auto trained = group.Step();
+    ASSERT_TRUE(trained) << trained.error().message;
+    ASSERT_EQ(trained->size(), 3u);
+    for (const Group::Trained& each : *trained) {
+      EXPECT_EQ(each.refused.has_value(), each.member == diverges);
+      EXPECT_EQ(each.steps, each.member == diverges ? 1 : step + 2);
+    }
+  }
+  group.Leave(diverges);
+  ASSERT_TRUE(group.Step());
+  EXPECT_LT(Distance(*network, group.StateOf(first), TrainedAlone(*network, recipe, 1, 4)),
+            kFusedBound);
+  EXPECT_LT(Distance(*network, group.StateOf(last), TrainedAlone(*network, recipe, 3, 4)),
+            kFusedBound);
+  // When all of them are refused, that is an error.
+  Group alone = LawGroup(*network);
+  ASSERT_TRUE(alone.Join(diverging, 2, {}));
+  ASSERT_TRUE(alone.Step());
+  const auto refused = alone.Step();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("between 0 and 1"));
 }
 
 TEST(GroupTest, AStateOfAnotherNetworkIsRefused) {

@@ -41,7 +41,15 @@ void Trainer::ReportDue(Group& group, const std::vector<LaunchRef>& due) {
   if (group.has_evaluation() && !whole.empty()) {
     auto evaluated = group.Evaluate(members);
     if (!evaluated) {
-      for (const LaunchRef at : whole) Fail(at, evaluated.error().message);
+      // One trial may be the reason, such as one that diverges: some operators refuse NaN.
+      for (std::size_t i = 0; i < whole.size(); ++i) {
+        if (whole.size() > 1) evaluated = group.Evaluate({members[i]});
+        if (!evaluated) {
+          Fail(whole[i], evaluated.error().message);
+        } else {
+          ReportOne(whole[i], evaluated->front());
+        }
+      }
       return;
     }
     measures = std::move(*evaluated);

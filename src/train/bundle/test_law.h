@@ -114,16 +114,15 @@ class Law {
         SLUICE_TRY(Join(bundle, 5, std::move(elsewhere)));
       }
       if (step == 13 || step == 15) bundle.SetWaiting(members_[3], step == 13);
-      SLUICE_TRY(bundle.Step());
+      SLUICE_ASSIGN(const std::vector<Group::Trained> trained, bundle.Step());
+      // Some operators refuse NaN.
+      for (const Group::Trained& each : trained)
+        if (each.refused) SLUICE_TRY(LeaveRefused(bundle, each));
     }
-    for (int trial = 0; trial < static_cast<int>(members_.size()); ++trial) {
-      if (trial == 1) continue;
+    if (!diverged_) diverged_ = HasDiverged(bundle.StateOf(members_[kDiverges]));
+    for (const int trial : {0, 3, 4, 5}) {
       const TrialState state = bundle.StateOf(members_[trial]);
       steps_[trial] = state.step;
-      if (trial == kDiverges) {
-        diverged_ = HasDiverged(state);
-        continue;
-      }
       for (const at::Tensor& each : state.moment2)
         if (each.defined() && each.numel() > 0)
           largest_moment2_ = std::max(largest_moment2_, each.max().item().toDouble());
@@ -152,6 +151,13 @@ class Law {
     SLUICE_ASSIGN(const MemberId member,
                   bundle.Join(RecipeOf(trial), LawSeed(trial), std::move(state)));
     members_.push_back(member);
+    return {};
+  }
+
+  Status LeaveRefused(Group& bundle, const Group::Trained& refused) {
+    if (refused.member != members_[kDiverges]) return std::unexpected(*refused.refused);
+    diverged_ = HasDiverged(bundle.StateOf(refused.member));
+    bundle.Leave(refused.member);
     return {};
   }
 

@@ -102,8 +102,8 @@ inline Result<std::vector<LawDifference>> StepInFloat32(
 }
 
 // Trials that differ in their seeds alone, in a bundle and alone. What is told of each is how far
-// the mean loss of its last steps is from what it is alone, as a part of the standard deviation
-// which that mean has over the seeds.
+// the mean loss of its last steps is from what it is alone, as a part of the spread of that mean:
+// from the smallest to the largest of the seeds.
 inline Result<std::vector<LawDifference>> RunsInFloat32(
     const LawShape& shape, const std::shared_ptr<const PreparedNetwork>& network) {
   constexpr int kTrials = 4;
@@ -122,22 +122,18 @@ inline Result<std::vector<LawDifference>> RunsInFloat32(
   };
   std::vector<int> all;
   std::vector<double> alone;
-  double sum = 0, squares = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
     all.push_back(trial);
     SLUICE_ASSIGN(const std::vector<double> loss, losses_of({trial}));
     alone.push_back(loss[0]);
-    sum += loss[0];
   }
-  for (const double loss : alone) squares += std::pow(loss - sum / kTrials, 2);
-  const double deviation = std::sqrt(squares / (kTrials - 1));
+  const double spread = *std::ranges::max_element(alone) - *std::ranges::min_element(alone);
   SLUICE_ASSIGN(const std::vector<double> together, losses_of(all));
   std::vector<LawDifference> differences;
   for (int trial = 0; trial < kTrials; ++trial) {
     const double rounding = kGradientRoundings * kFloat32Rounding * std::abs(alone[trial]);
-    differences.push_back(
-        {std::to_string(trial), "loss",
-         std::abs(together[trial] - alone[trial]) / std::max(deviation, rounding)});
+    differences.push_back({std::to_string(trial), "loss",
+                           std::abs(together[trial] - alone[trial]) / std::max(spread, rounding)});
   }
   return differences;
 }

@@ -237,7 +237,7 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
       HandOneBack(shape, trained.error().message);
       return;
     }
-    // What PyTorch refuses for one trial of a shape, it refuses for all of them.
+    // PyTorch refuses each of them.
     std::vector<LaunchRef> all;
     for (const auto& [at, running] : running_)
       if (running.shape == shape) all.push_back(at);
@@ -258,6 +258,10 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
   std::vector<LaunchRef> due;
   for (const Group::Trained& each : *trained) {
     const LaunchRef at = launch_of_.at({shape, each.member});
+    if (each.refused) {
+      Fail(at, each.refused->message);
+      continue;
+    }
     Running& running = running_.at(at);
     running.loss_sum += each.loss;
     ++running.losses;
