@@ -42,7 +42,8 @@ NETWORKS = [
     "bert-tiny,vocab=30,tokens=6,positions=8,width=8,layers=2,heads=2",
 ]
 FOUND = re.compile(
-    r"^fallbacks   (?:(none) of (\d+) nodes|(\d+) of (\d+) nodes, ([\d.]+) %)", re.MULTILINE
+    r"^fallbacks   (?:(none) of (\d+) nodes|(\d+) of (\d+) nodes, ([\d.]+) %)",
+    re.MULTILINE,
 )
 
 

@@ -44,6 +44,7 @@ class Training {
 
  private:
   Status ReplaceOne() {
+    if (members_.size() > 3) SLUICE_TRY(group_.Evaluate({members_.back()}));
     if (members_.size() == kTrialsAtOnce) {
       const TrialState left = group_.StateOf(members_.front());
       if (left.step > kStepsOfATrial) return InvalidArgument("a trial has trained too long");
@@ -58,7 +59,6 @@ class Training {
       group_.SetWaiting(members_[1], false);
       group_.SetWaiting(members_[2], true);
     }
-    if (group_.has_evaluation()) SLUICE_TRY(group_.Evaluate(members_));
     return {};
   }
 

@@ -149,6 +149,13 @@ Status WriteSvg(const std::string& path, const std::string& svg) {
   return {};
 }
 
+// Messages about a node do not say which network it is in.
+Error Named(const std::string& network, Error error) {
+  if (!error.message.starts_with(network))
+    error.message = fmt::format("{}: {}", network, error.message);
+  return error;
+}
+
 int FailedCheck(const Error& error) {
   fmt::print(stderr, "sluice-trainer: {}\n", error.message);
   return 1;
@@ -190,7 +197,7 @@ int RunCheck(std::span<char*> words) {
     return 2;
   }
   const auto good = Check(*flags);
-  if (!good) return FailedCheck(good.error());
+  if (!good) return FailedCheck(Named(flags->network, good.error()));
   return *good ? 0 : 1;
 }
 
