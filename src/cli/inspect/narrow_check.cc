@@ -6,7 +6,7 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "exec/captured_run.h"
+#include "cli/inspect/captured_run.h"
 
 namespace sluice {
 namespace {

@@ -108,8 +108,9 @@ class MetricsMaker {
   }
 
   // The number of classes, if it is known. In a network that returns its loss, scores of one
-  // element are [classes]; of several, dimension 1 counts classes. In others, the targets tell which
-  // dimension that is (train/measure/losses.h); the last one if nothing is known of the targets.
+  // element are [classes]; of several, dimension 1 counts classes. In others, the targets tell
+  // which dimension that is (train/measure/losses.h); it is the last one if nothing is known of
+  // the targets.
   std::optional<std::int64_t> Classes() const {
     const ValueId scores = made_.scores->scores;
     const std::size_t rank = graph_.value(scores).sizes.size();

@@ -21,7 +21,7 @@ struct ShrinkOptions {
   std::map<std::string, std::int64_t> sizes = {};  // of classes by name, chosen by the user
 };
 
-// A scale as a word of a command line. Fails with invalid_argument, in the words of the flag --scale.
+// A scale as a word of a command line. Fails with invalid_argument, as the flag --scale.
 Result<double> ReadScale(std::string_view word);
 
 // A narrower network: the same operators, with other sizes among parameters and arguments.

@@ -23,7 +23,8 @@ namespace {
 constexpr double kNarrower[] = {1, 2, 4, 8};
 constexpr std::size_t kLeastScales = 3;  // with fewer, an exponent says nothing
 constexpr std::int64_t kCheckedSteps = 3;
-// A network is trained from several seeds. Narrow ones differ much from seed to seed, but are quick.
+// A network is trained from several seeds. Narrow ones differ much from seed to seed, and are
+// quick.
 struct Seeds {
   int count = 0;
   // Half of the interval in which the mean of so many normal numbers lies 95 times in 100, in

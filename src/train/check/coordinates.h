@@ -32,8 +32,8 @@ struct CoordinateCheck {
 };
 
 // Trains the recipe's network for some steps at several scales, by its optimizer and by its rule,
-// on numbers that are drawn: at the recipe's own scale, at half of it, at a quarter of it (or none of
-// these that is below 1), and at narrower ones. Fails if the network cannot be opened or trained.
+// on numbers that are drawn. The scales are a quarter of the recipe's own (1 if that is less), and
+// 2, 4 and 8 times that. Fails if the network cannot be opened or trained.
 Result<CoordinateCheck> CheckCoordinates(const recipe::TrialRecipe& recipe);
 
 // A plot with a line for each node: sizes over widths, both by powers of two.

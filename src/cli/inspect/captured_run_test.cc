@@ -1,4 +1,4 @@
-#include "exec/captured_run.h"
+#include "cli/inspect/captured_run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
