@@ -35,6 +35,8 @@ if(EXISTS ${prefix}/include/ATen/ATen.h AND EXISTS ${prefix}/lib/libtorch_cpu.so
       target_link_libraries(sluice_torch INTERFACE ${prefix}/lib/lib${name}.so)
     endif()
   endforeach()
+elseif(SLUICE_LEAN_TRAINER)
+  message(FATAL_ERROR "No PyTorch was found: the trainer needs one (SLUICE_TORCH_PREFIX names it)")
 else()
   message(STATUS "No PyTorch was found: the trainer is left out (SLUICE_TORCH_PREFIX names one)")
 endif()

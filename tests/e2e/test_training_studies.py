@@ -299,3 +299,39 @@ def test_archives_are_kept_to_as_well(digits):
     assert re.search(
         r"/net8\.pt2: expected the file that the study was made with, found none", said
     )
+
+
+REFUSES_NAN = """
+import sluice, torch
+
+class Coder(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.Sequential(torch.nn.Linear(64, 8), torch.nn.Linear(8, 64))
+
+    def forward(self, x):
+        chance = torch.sigmoid(self.layers(x))
+        return torch.nn.functional.binary_cross_entropy(chance, torch.sigmoid(x))
+
+sluice.export(Coder(), torch.randn(4, 64), "coder.pt2")
+"""
+
+
+@needs_trainer
+def test_a_trial_that_diverges_where_pytorch_refuses_nan_has_not_failed(digits):
+    pytest.importorskip("torch")
+    subprocess.run(
+        [sys.executable, digits.write("export.py", REFUSES_NAN)],
+        cwd=digits.folder,
+        env=digits.environment(PYTHONPATH=str(ROOT / "python")),
+        check=True,
+    )
+    text = re.sub("model: .*", "model: {network: coder.pt2}", STUDY)
+    text = text.replace("maximize: accuracy", "minimize: loss").replace("trials: 8", "trials: 2")
+    text = text.replace("lr: {float: [1e-3, 1], log: true}", "lr: {choice: [0.1, 1e+38]}")
+    digits.write("study.yaml", text.replace("random", "grid").replace("[16, 32]", "[16]"))
+    assert "no accuracy, top5, perplexity: " in digits.run("check", "study.yaml").stdout
+    digits.run("tune", "study.yaml", "-q")
+    assert digits.states() == {1: "complete", 2: "complete"}
+    losses = {trial["params"]["lr"]: trial["value"] for trial in digits.json("trials", "digits")}
+    assert losses[0.1] is not None and losses[1e38] is None
