@@ -144,11 +144,15 @@ TEST_F(CheckpointFolderTest, ACheckpointThatIsReplacedMeanwhileIsCopiedWhole) {
     fs::remove_all(From() / ".previous", ignored);
   };
   write(0);
+  // The checkpoint is replaced at different moments of a copy, however slow the disk is.
+  const auto before = std::chrono::steady_clock::now();
+  ASSERT_TRUE(Copy());
+  const auto of_a_copy = std::chrono::steady_clock::now() - before;
   std::atomic<bool> stop = false;
   std::thread trial([&] {
     for (int number = 1; !stop; ++number) {
       write(number);
-      std::this_thread::sleep_for(std::chrono::milliseconds(number % 4));
+      std::this_thread::sleep_for(of_a_copy * (number % 4));
     }
   });
   int copied = 0;
