@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
+#include <span>
 
 #include "train/failure.h"
 #include "train/tensor_bound.h"
@@ -107,6 +109,21 @@ void RunStep(const Step& step, const Call::Context& context) {
   for (const Register each : step.freed) context.registers[each] = {};
 }
 
+// Whether an operand of the step holds NaN or infinity. That below all numbers does not count: it
+// stands for what a mask hides.
+bool ReadsNoNumber(const Step& step, std::span<const Value> registers) {
+  const at::NoGradGuard without_gradients;
+  try {
+    return std::ranges::any_of(step.reads, [&](Register each) {
+      const at::Tensor& tensor = registers[each].tensor;
+      return tensor.defined() && tensor.is_floating_point() &&
+             !(tensor < std::numeric_limits<double>::infinity()).all().item().toBool();
+    });
+  } catch (const std::exception&) {
+    return false;  // there is no memory to look at them
+  }
+}
+
 }  // namespace
 
 Status Program::CheckFeed(const Feed& feed) const {
@@ -188,7 +205,10 @@ Result<Outcome> Program::Run(const Feed& feed) const {
       if (feed.watch) feed.watch->Ends(step.nodes.front());
     }
   } catch (const std::exception& error) {
-    return FailureOf(error, where_[at]);
+    auto failure = FailureOf(error, where_[at]);
+    if (failure.error().code == ErrorCode::kInvalidArgument && ReadsNoNumber(steps_[at], registers))
+      failure.error().code = ErrorCode::kFailedPrecondition;
+    return failure;
   }
   settings.Leave();
 

@@ -79,8 +79,9 @@ class Program {
   // another name. The message names the node.
   static Result<Program> Prepare(const model::Graph& graph, const ProgramOptions& options = {});
 
-  // Fails with invalid_argument where PyTorch refuses an operator, and with unavailable where there
-  // is not enough memory. The message names the node.
+  // Fails with invalid_argument where PyTorch refuses an operator; with failed_precondition if that
+  // operator was given NaN or infinity, as when a trial has diverged; and with unavailable where
+  // there is not enough memory. The message names the node.
   Result<Outcome> Run(const Feed& feed) const;
 
   // Whether each trial has its own of this parameter: it is trained or written, or the options say

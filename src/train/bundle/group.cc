@@ -77,13 +77,6 @@ std::int64_t Group::StepOf(MemberId member) const {
   return members_.at(member).parked->step;
 }
 
-bool Group::IsFinite(MemberId member) const {
-  const TrialState state = StateOf(member);
-  return std::ranges::all_of(state.parameters, [](const at::Tensor& each) {
-    return !each.defined() || !each.is_floating_point() || at::isfinite(each).all().item().toBool();
-  });
-}
-
 void Group::Arrange(std::size_t width) {
   // All states out of the stacks, then those that train into new ones. A stack that stays as it is
   // keeps its tensors.

@@ -50,8 +50,6 @@ class Group {
 
   TrialState StateOf(MemberId member) const;
   std::int64_t StepOf(MemberId member) const;
-  // Whether all numbers that the trial trains are finite.
-  bool IsFinite(MemberId member) const;
 
   struct Trained {
     MemberId member{};

@@ -358,6 +358,7 @@ TEST(GroupTest, ATrialThatPyTorchRefusesStopsNoOther) {
   const auto refused = alone.Step();
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, testing::HasSubstr("between 0 and 1"));
+  EXPECT_EQ(refused.error().code, ErrorCode::kFailedPrecondition) << "it was given NaN";
 }
 
 TEST(GroupTest, AStateOfAnotherNetworkIsRefused) {

@@ -45,7 +45,7 @@ void Trainer::ReportDue(Group& group, const std::vector<LaunchRef>& due) {
       for (std::size_t i = 0; i < whole.size(); ++i) {
         if (whole.size() > 1) evaluated = group.Evaluate({members[i]});
         if (!evaluated) {
-          FailOrDiverge(whole[i], evaluated.error().message);
+          FailOrDiverge(whole[i], evaluated.error());
         } else {
           ReportOne(whole[i], evaluated->front());
         }

@@ -183,10 +183,9 @@ void Trainer::Fail(LaunchRef at, const std::string& reason) {
     options_.say(told.error().message);
 }
 
-void Trainer::FailOrDiverge(LaunchRef at, const std::string& reason) {
-  Running& running = running_.at(at);
-  if (GroupOf(running).IsFinite(running.member)) return Fail(at, reason);
-  ReportDiverged(at);
+void Trainer::FailOrDiverge(LaunchRef at, const Error& refused) {
+  if (refused.code == ErrorCode::kFailedPrecondition) return ReportDiverged(at);
+  Fail(at, refused.message);
 }
 
 void Trainer::Leave(const MustLeave& must_leave) {
@@ -247,7 +246,7 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
     std::vector<LaunchRef> all;
     for (const auto& [at, running] : running_)
       if (running.shape == shape) all.push_back(at);
-    for (const LaunchRef at : all) FailOrDiverge(at, trained.error().message);
+    for (const LaunchRef at : all) FailOrDiverge(at, trained.error());
     return;
   }
   if (group.most_width() < most_before) {
@@ -265,7 +264,7 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
   for (const Group::Trained& each : *trained) {
     const LaunchRef at = launch_of_.at({shape, each.member});
     if (each.refused) {
-      FailOrDiverge(at, each.refused->message);
+      FailOrDiverge(at, *each.refused);
       continue;
     }
     Running& running = running_.at(at);

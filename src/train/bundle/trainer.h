@@ -68,9 +68,9 @@ class Trainer {
   void Drop(client::LaunchRef at);
   void End(client::LaunchRef at, client::Client::As as);
   void Fail(client::LaunchRef at, const std::string& reason);
-  // PyTorch refused to go on with a trial. If its numbers are no longer finite, it has diverged:
-  // some operators refuse NaN. Otherwise it fails.
-  void FailOrDiverge(client::LaunchRef at, const std::string& reason);
+  // PyTorch refused to go on with a trial. It has diverged if an operator refused numbers that are
+  // not finite; otherwise it fails.
+  void FailOrDiverge(client::LaunchRef at, const Error& refused);
   void NoteTarget(const client::NewTarget& target);
 
   void TrainGroup(const std::string& shape, Group& group);
