@@ -310,8 +310,9 @@ class Coder(torch.nn.Module):
         self.layers = torch.nn.Sequential(torch.nn.Linear(64, 8), torch.nn.Linear(8, 64))
 
     def forward(self, x):
-        odds = self.layers(x).exp()  # infinite if the weights are large, and then there is no chance
-        return torch.nn.functional.binary_cross_entropy(odds / (1 + odds), torch.sigmoid(x))
+        odds = self.layers(x).exp()  # infinite where the weights are large
+        chance = odds / (1 + odds)
+        return torch.nn.functional.binary_cross_entropy(chance, torch.sigmoid(x))
 
 sluice.export(Coder(), torch.randn(4, 64), "coder.pt2")
 """
