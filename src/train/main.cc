@@ -129,6 +129,7 @@ int RunTrainer(int argc, char** argv) {
   }
   KeepFreedMemory();
   BoundTensors();
+  LimitMemory();
   if (verb == "check") return RunCheck(words.subspan(1));
   if (verb != "train") return WrongUsage(fmt::format("expected train or check, found '{}'", verb));
   const auto flags = ReadTrainFlags(words.subspan(1));

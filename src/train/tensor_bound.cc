@@ -2,10 +2,12 @@
 
 #include <c10/core/CPUAllocator.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
+#include <string>
 
 namespace sluice::train {
 namespace {
@@ -47,6 +49,19 @@ std::uint64_t MeasuredBytes() {
   return bytes;
 }
 
+// What the kernel could give to processes without swapping; all there is if it does not say.
+std::uint64_t FreeBytes() {
+  std::uint64_t bytes = MemoryBytes();
+  std::ifstream file("/proc/meminfo");
+  for (std::string name, unit; file >> name;) {
+    std::uint64_t kib = 0;
+    file >> kib;
+    std::getline(file, unit);
+    if (name == "MemAvailable:") bytes = std::min(bytes, kib * 1024);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::uint64_t MemoryBytes() {
@@ -58,6 +73,13 @@ void BoundTensors() {
   // It lives as long as the tensors, which may be freed at the end of the process.
   static auto& bounded = *new BoundedAllocator(*c10::GetCPUAllocator());
   c10::SetCPUAllocator(&bounded);
+}
+
+void LimitMemory() {
+  rlimit data{};
+  if (getrlimit(RLIMIT_DATA, &data) != 0) return;
+  data.rlim_cur = std::min<rlim_t>(data.rlim_cur, FreeBytes());
+  (void)setrlimit(RLIMIT_DATA, &data);  // if it fails, the kernel's own bounds are left
 }
 
 void CheckBound(const at::Tensor& tensor) {

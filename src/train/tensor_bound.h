@@ -17,6 +17,10 @@ std::uint64_t MemoryBytes();
 // make tensors.
 void BoundTensors();
 
+// From here on this process gets no more memory than is free now: it is refused what it asks for
+// beyond, and does with less. The kernel would promise it, and kill a process later.
+void LimitMemory();
+
 // Fails so with a view that shows so many elements, such as one that was expanded: it takes no
 // memory, but whatever reads it would not end. What is thrown is a c10::OutOfMemoryError.
 void CheckBound(const at::Tensor& tensor);

@@ -36,6 +36,7 @@ def test_what_differs_fails():
     ([NETWORK, "--fast"], "expected a flag of check, found '--fast'"),
     ([NETWORK, "--svg"], "expected a value after --svg"),
     ([NETWORK, "--optimizer", "lion"], "--optimizer: expected sgd, adam or adamw, found 'lion'"),
+    ([NETWORK, "--scale", "0.5"], "--scale: expected a number from 1 to 1000000, found '0.5'"),
     ([NETWORK, "--without", "all"],
      "--without: expected forward, fused or coordinates, found 'all'"),
     ([NETWORK, "--svg", "x.svg", "--without", "coordinates"],

@@ -15,8 +15,8 @@ namespace {
 constexpr Duration kPatience = std::chrono::seconds(60);
 constexpr std::size_t kMostChecked = 3;
 
-bool DifferInScaleAlone(const recipe::TrialRecipe& one, const recipe::TrialRecipe& other) {
-  return one.network == other.network && one.rule == other.rule && one.decay == other.decay &&
+bool DifferInScaleAtMost(const recipe::TrialRecipe& one, const recipe::TrialRecipe& other) {
+  return one.network == other.network && one.rule == other.rule &&
          one.keep_readout == other.keep_readout && one.optimizer.kind == other.optimizer.kind;
 }
 
@@ -47,7 +47,7 @@ std::string MainLines(const std::string& output) {
 
 void AddNarrow(std::vector<recipe::TrialRecipe>& networks, const recipe::TrialRecipe& trial) {
   for (recipe::TrialRecipe& each : networks) {
-    if (!DifferInScaleAlone(each, trial)) continue;
+    if (!DifferInScaleAtMost(each, trial)) continue;
     if (trial.scale > each.scale) each = trial;
     return;
   }

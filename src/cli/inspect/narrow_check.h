@@ -10,7 +10,8 @@ namespace sluice {
 // Trials of a study with `model.scale` train narrower networks than the one that is named. What
 // sluice-trainer can find out about such networks is said before the trials begin.
 
-// Adds a network, unless it is there. Of two that differ in their scale alone, the narrower stays.
+// Adds a network, unless it is there: of what a check looks at, the scale is all that may differ,
+// and the narrower of two stays.
 void AddNarrow(std::vector<recipe::TrialRecipe>& networks, const recipe::TrialRecipe& trial);
 
 // Runs `sluice-trainer check` on these networks, with all that their trials have in common. Returns

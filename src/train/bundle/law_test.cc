@@ -11,6 +11,7 @@
 
 #include "base/test_soak.h"
 #include "train/bundle/test_law.h"
+#include "train/check/appended.h"
 
 // A trial's trajectory never depends on the bundle that it is trained in.
 namespace sluice::train {
@@ -303,23 +304,12 @@ TEST(GroupTest, EvaluationOfSomeTrialsIsThatOfEachAlone) {
 
 // Makes the network return the mean entropy of its outputs' sigmoids. PyTorch refuses NaN there.
 void ReturnEntropy(model::Graph& graph) {
-  const auto add = [&](const std::string& op, const std::vector<std::string>& names) {
-    const auto value = model::ValueId{static_cast<std::uint32_t>(graph.values.size())};
-    std::vector<model::Argument> arguments;
-    for (const std::string& name : names)
-      arguments.push_back({.name = name, .value = graph.outputs.front(), .keyword = false});
-    graph.values.push_back({.name = op});
-    graph.nodes.push_back({.name = op,
-                           .op = op,
-                           .label = "test",
-                           .arguments = std::move(arguments),
-                           .outputs = {value},
-                           .returns_list = false,
-                           .region = std::nullopt});
-    graph.outputs = {value};
-  };
-  add("aten.sigmoid.default", {"self"});
-  add("aten.binary_cross_entropy.default", {"self", "target"});
+  Appended appended(graph);
+  const auto chance =
+      appended.Add("aten.sigmoid.default", {Appended::Argument("self", graph.outputs.front())});
+  graph.outputs = {
+      appended.Add("aten.binary_cross_entropy.default",
+                   {Appended::Argument("self", chance), Appended::Argument("target", chance)})};
 }
 
 TEST(GroupTest, ATrialThatPyTorchRefusesStopsNoOther) {

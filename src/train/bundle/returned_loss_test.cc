@@ -8,6 +8,7 @@
 
 #include "model/evaluate/evaluation.h"
 #include "train/bundle/group.h"
+#include "train/check/appended.h"
 #include "train/check/drawn_batches.h"
 
 // Metrics of networks that return their loss: they are those of the scores that the loss was
@@ -20,28 +21,16 @@ using testing::Pair;
 
 // Makes a network of scores compare them with classes, and return the cross entropy.
 void ReturnCrossEntropy(model::Graph& graph, std::int64_t ignored) {
-  const auto add = [&](model::Value value) {
-    graph.values.push_back(std::move(value));
-    return model::ValueId{static_cast<std::uint32_t>(graph.values.size() - 1)};
-  };
+  Appended appended(graph);
   const model::ValueId scores = graph.outputs.front();
   model::Value input = graph.value(scores);
-  input.name = "classes";
   input.sizes.resize(1);
   input.dtype = model::DType::kInt64;
-  const model::ValueId classes = add(std::move(input));
-  graph.inputs.push_back(classes);
-  const model::ValueId loss = add({.name = "loss"});
-  graph.nodes.push_back({.name = "loss",
-                         .op = "aten.cross_entropy_loss.default",
-                         .label = "test",
-                         .arguments = {{.name = "self", .value = scores, .keyword = false},
-                                       {.name = "target", .value = classes, .keyword = false},
-                                       {.name = "ignore_index", .value = ignored}},
-                         .outputs = {loss},
-                         .returns_list = false,
-                         .region = std::nullopt});
-  graph.outputs = {loss};
+  const model::ValueId classes = appended.AddInput(std::move(input));
+  graph.outputs = {appended.Add("aten.cross_entropy_loss.default",
+                                {Appended::Argument("self", scores),
+                                 Appended::Argument("target", classes),
+                                 {.name = "ignore_index", .value = ignored}})};
 }
 
 recipe::TrialRecipe MlpThatReturnsItsLoss() {

@@ -38,7 +38,8 @@ constexpr std::string_view kCheckHelp =
 NETWORK is an archive (net.pt2), or zoo:NAME, which has no stored outputs. The exit status is 0 if
 nothing differs and 1 otherwise. What cannot be checked is called unchecked.
 
-  --scale S         fused: at this scale; coordinates: from a quarter of it on, instead of from 1
+  --scale S         fused and fallbacks: at this scale; coordinates: from a quarter of it on, instead
+                    of from 1
   --optimizer NAME  for coordinates: sgd, adam (the default) or adamw
   --rule NAME       for coordinates: how narrow networks are parametrised, as 'rule' below 'model'
   --keep-readout    for coordinates: readouts do not begin at 0, as 'readout: keep'
@@ -141,6 +142,22 @@ bool PrintCoordinates(const CoordinateCheck& check) {
   return check.alike();
 }
 
+bool PrintFallbacks(const Fallbacks& fallbacks) {
+  fmt::print("{}", FallbacksText(fallbacks));
+  return true;
+}
+
+// Prints what was found; if the memory did not suffice for it, that it is unchecked. Returns what
+// `print` returns: whether nothing differs.
+template <typename Found, typename Print>
+Result<bool> PrintIfMemorySuffices(std::string_view name, const Result<Found>& found,
+                                   const Print& print) {
+  if (found) return print(*found);
+  if (found.error().code != ErrorCode::kUnavailable) return std::unexpected(found.error());
+  fmt::print("{} unchecked: {}\n", name, found.error().message);
+  return true;
+}
+
 Status WriteSvg(const std::string& path, const std::string& svg) {
   std::ofstream file(path, std::ios::binary);
   file << svg;
@@ -163,24 +180,28 @@ int FailedCheck(const Error& error) {
 
 // Runs the checks, prints what they find, and returns whether nothing differs.
 Result<bool> Check(const CheckFlags& flags) {
+  const double scale = flags.recipe.scale;
   bool good = true;
   if (!model::IsOfZoo(flags.network) && !flags.without.contains("forward")) {
     SLUICE_ASSIGN(const ExamplesCheck examples, CheckExamples(flags.network));
     good = PrintExamples(examples);
   }
   if (!flags.without.contains("fused")) {
-    SLUICE_ASSIGN(const FusedCheck fused, CheckFused(flags.network, flags.recipe.scale));
-    good = PrintFused(fused) && good;
+    SLUICE_ASSIGN(
+        const bool equal,
+        PrintIfMemorySuffices("fused      ", CheckFused(flags.network, scale), PrintFused));
+    good = equal && good;
   }
   if (!flags.without.contains("coordinates")) {
-    SLUICE_ASSIGN(const CoordinateCheck coordinates, CheckCoordinates(flags.recipe));
-    good = PrintCoordinates(coordinates) && good;
-    if (!flags.svg.empty()) {
-      SLUICE_TRY(WriteSvg(flags.svg, CoordinatesSvg(flags.network, coordinates)));
-    }
+    const auto coordinates = CheckCoordinates(flags.recipe);
+    SLUICE_ASSIGN(const bool alike,
+                  PrintIfMemorySuffices("coordinates", coordinates, PrintCoordinates));
+    good = alike && good;
+    if (coordinates && !flags.svg.empty())
+      SLUICE_TRY(WriteSvg(flags.svg, CoordinatesSvg(flags.network, *coordinates)));
   }
-  SLUICE_ASSIGN(const Fallbacks fallbacks, MeasureFallbacks(flags.network));
-  fmt::print("{}", FallbacksText(fallbacks));
+  SLUICE_TRY(
+      PrintIfMemorySuffices("fallbacks  ", MeasureFallbacks(flags.network, scale), PrintFallbacks));
   return good;
 }
 

@@ -30,11 +30,11 @@ struct Seeds {
   // Half of the interval in which the mean of so many normal numbers lies 95 times in 100, in
   // standard errors.
   double standard_errors = 0;
+  std::size_t at_once = 0;  // few take less memory
 };
-constexpr Seeds kSeedsOfSmall{.count = 16, .standard_errors = 2.131};
-constexpr Seeds kSeedsOfLarge{.count = 5, .standard_errors = 2.776};
-// Of trained elements. The seeds of larger networks are trained one after another, which takes less
-// memory.
+constexpr Seeds kSeedsOfSmall{.count = 16, .standard_errors = 2.131, .at_once = 16};
+constexpr Seeds kSeedsOfLarge{.count = 5, .standard_errors = 2.776, .at_once = 1};
+// Of trained elements.
 constexpr std::int64_t kLargestSmall = 1 << 19;
 // Learning rates with which sizes move in three steps, but not far.
 constexpr double kAdamRate = 1.0 / 256;
@@ -99,7 +99,7 @@ Result<SizesByName> SizesAfterTraining(TrainedNetwork opened, const recipe::Tria
   ReturnDistances(opened.graph);
   SLUICE_ASSIGN(const auto network, PreparedNetwork::Prepare(std::move(opened), recipe));
   Group group(network, std::make_unique<DrawnBatches>(network->graph(), network->real()), {});
-  if (&seeds == &kSeedsOfLarge) group.LimitWidth(1);
+  group.LimitWidth(seeds.at_once);
   std::vector<MemberId> members;
   for (int seed = 0; seed < seeds.count; ++seed) {
     SLUICE_ASSIGN(const MemberId member,
@@ -233,7 +233,7 @@ Result<CoordinateCheck> CheckCoordinates(const recipe::TrialRecipe& recipe) {
   std::vector<SizesByName> found;
   std::vector<std::string> names;
   std::int64_t elements = 0;
-  const Seeds* seeds = &kSeedsOfSmall;
+  Seeds seeds;
   const double widest = std::max(1.0, recipe.scale / kNarrower[2]);
   for (const double narrower : kNarrower) {
     const double scale = widest * narrower;
@@ -248,12 +248,12 @@ Result<CoordinateCheck> CheckCoordinates(const recipe::TrialRecipe& recipe) {
     if (now == elements) break;  // it does not get narrower
     elements = now;
     if (narrower == 1) {
-      seeds = now > kLargestSmall ? &kSeedsOfLarge : &kSeedsOfSmall;
+      seeds = now > kLargestSmall ? kSeedsOfLarge : kSeedsOfSmall;
       if (HasTiedTable(opened->graph) || IsReadTwice(opened->graph)) check.bound = kBoundIfTied;
       for (const model::ValueId layer : LayerOutputs(opened->graph))
         names.push_back(opened->graph.value(layer).name);
     }
-    SLUICE_ASSIGN(SizesByName sizes, SizesAfterTraining(*std::move(opened), at, *seeds));
+    SLUICE_ASSIGN(SizesByName sizes, SizesAfterTraining(*std::move(opened), at, seeds));
     check.scales.push_back(scale);
     found.push_back(std::move(sizes));
   }
@@ -270,11 +270,11 @@ Result<CoordinateCheck> CheckCoordinates(const recipe::TrialRecipe& recipe) {
     std::vector<std::vector<double>> sizes;
     for (const SizesByName& each : found) {
       const auto at = each.find(name);
-      if (at != each.end() && static_cast<int>(at->second.size()) == seeds->count)
+      if (at != each.end() && static_cast<int>(at->second.size()) == seeds.count)
         sizes.push_back(at->second);
     }
     if (sizes.size() == found.size())
-      check.lines.push_back(LineOf(name, check.scales, sizes, *seeds));
+      check.lines.push_back(LineOf(name, check.scales, sizes, seeds));
   }
   if (check.lines.empty()) check.unchecked = "no node takes both inputs and parameters";
   return check;

@@ -1,7 +1,5 @@
 #include "train/check/drawn_batches.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -9,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "train/check/appended.h"
 
 namespace sluice::train {
 namespace {
@@ -20,45 +19,6 @@ at::Tensor NormalNumbers(at::IntArrayRef sizes, std::uint64_t seed) {
   for (std::int64_t i = 0; i < numbers.numel(); ++i) into[i] = random.Normal();
   return numbers;
 }
-
-// Adds operators to a graph.
-class Appended {
- public:
-  explicit Appended(model::Graph& graph) : graph_(graph) {}
-
-  model::ValueId Add(const std::string& op, std::vector<model::Argument> arguments) {
-    const auto value = NextValue();
-    graph_.values.push_back({.name = Name()});
-    graph_.nodes.push_back({.name = graph_.values.back().name,
-                            .op = op,
-                            .label = "check",
-                            .arguments = std::move(arguments),
-                            .outputs = {value},
-                            .returns_list = false,
-                            .region = std::nullopt});
-    return value;
-  }
-  // An input of the same type and sizes as another value.
-  model::ValueId AddInputLike(model::ValueId other) {
-    const auto value = NextValue();
-    model::Value input = graph_.value(other);
-    input.name = Name();
-    graph_.values.push_back(std::move(input));
-    graph_.inputs.push_back(value);
-    return value;
-  }
-  static model::Argument Argument(std::string name, model::ValueId value) {
-    return {.name = std::move(name), .value = value, .keyword = false};
-  }
-
- private:
-  model::ValueId NextValue() const {
-    return model::ValueId{static_cast<std::uint32_t>(graph_.values.size())};
-  }
-  std::string Name() const { return fmt::format("check_{}", graph_.values.size()); }
-
-  model::Graph& graph_;
-};
 
 // Makes the network return the mean of the squares of its outputs, or of their distances to inputs
 // that are added.
@@ -73,7 +33,7 @@ void ReturnMeanSquare(model::Graph& graph, bool to_inputs) {
     const auto other = [](model::ValueId of) { return Appended::Argument("other", of); };
     model::ValueId distance = output;
     if (to_inputs) {
-      const auto target = appended.AddInputLike(output);
+      const auto target = appended.AddInput(value);
       distance = appended.Add("aten.sub.Tensor", {self(output), other(target)});
     }
     const auto square = appended.Add("aten.square.default", {self(distance)});
