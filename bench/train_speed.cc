@@ -72,12 +72,11 @@ Status Measure(const Wanted& wanted) {
     SLUICE_TRY(group.Join(RecipeOf(wanted.network, trial), static_cast<std::uint64_t>(trial),
                           std::nullopt));
   const double begin = Seconds();
-  while (Seconds() < begin + kWarmUpSeconds || group.IsMeasuring()) SLUICE_TRY(group.Step());
+  while (Seconds() < begin + kWarmUpSeconds || group.IsMeasuring()) SLUICE_TRY(StepAll(group));
   const double from = Seconds();
   std::int64_t steps = 0;
   while (Seconds() < from + wanted.seconds) {
-    SLUICE_ASSIGN(const auto trained, group.Step());
-    steps += static_cast<std::int64_t>(trained.size());
+    steps += static_cast<std::int64_t>(group.Step().size());
   }
   fmt::print("{:.1f} {} {}\n", static_cast<double>(steps) / (Seconds() - from),
              group.arrangement().width, group.arrangement().workers);

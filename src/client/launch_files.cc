@@ -80,9 +80,12 @@ Status MarkPaused(const std::string& folder) { return Append(folder, "paused", "
 
 std::uint64_t NextConversation(const std::string& folder) {
   const OpenFile file(folder + "/conversations", O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW);
-  if (!file.ok() || lockf(file.descriptor(), F_LOCK, 0) != 0) return 0;
+  if (!file.ok()) return 0;
+  while (lockf(file.descriptor(), F_LOCK, 0) != 0)
+    if (errno != EINTR) return 0;
   struct stat facts{};
-  if (fstat(file.descriptor(), &facts) != 0 || !file.WriteAll(".")) return 0;
+  if (fstat(file.descriptor(), &facts) != 0) return 0;
+  (void)file.WriteAll(".");  // if it fails, this process still differs from the earlier ones
   return static_cast<std::uint64_t>(facts.st_size);
 }
 

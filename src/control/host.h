@@ -23,9 +23,9 @@ struct Workforce::Member {
   // Whether the host carries this launch: its process was started for the launch, or its worker was
   // given the launch. A launch that is not carried yet waits for the worker to connect.
   bool carried = false;
-  bool is_new = true;  // the speaker has not sent a numbered message of this launch yet
-  bool told_complete = false;
-  bool hung = false;  // it was asked to leave, and did not leave within the grace period
+  bool is_new = true;          // the speaker has not sent a numbered message of this launch yet
+  bool told_complete = false;  // on the present connection, if the worker speaks
+  bool hung = false;           // it was asked to leave, and did not leave within the grace period
   Site::TimerId force_timer = 0;
 };
 

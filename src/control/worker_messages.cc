@@ -146,6 +146,7 @@ bool Workforce::Attach(Peer& peer, Host& host) {
   }
   peer.host = &host;
   host.peer = &peer;
+  for (auto& [at, member] : host.members) member.told_complete = false;
   host.heard = site_.Now();
   if (!host.speaker.speaks || another) {
     host.renumbers = another && hello.version < 2;
@@ -179,10 +180,17 @@ void Workforce::Renumber(Host& host, wire::FromWorker& message) {
   const std::uint64_t its = wire::ConversationOf(numbered.seq);
   if (numbered.seq == 0 || TrialOf(numbered.at) == nullptr) return;
   const auto member = host.members.find(numbered.at);
-  if (member != host.members.end() && std::exchange(member->second.is_new, false))
+  const bool held = member != host.members.end();
+  if (held && std::exchange(member->second.is_new, false)) {
     ReadSpool(host, numbered.at, /*before=*/its);
+    if (!IsRunning(numbered.at)) {  // an earlier process had ended it
+      if (host.is_bundle) RefuseLaunchInTurn(*host.peer, numbered.at);
+      return;
+    }
+  }
   const Trial* trial = TrialOf(numbered.at);
-  if (std::exchange(host.renumbers, false)) {
+  // A message of a launch that has ended says nothing of the numbers of the launch that goes on.
+  if (held && std::exchange(host.renumbers, false)) {
     const std::uint64_t last = wire::ConversationOf(trial->launch.seq);
     if (trial->launch.seq > 0 && its <= last)
       host.speaker.base = (last + 1 - its) * wire::kConversation;

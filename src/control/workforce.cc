@@ -93,7 +93,20 @@ void Workforce::TakeOver(Host& host, wire::LaunchRef at) {
   host.members[at].carried = true;
   host.grant = launch.grant;
   host.offset = launch.offset;
-  host.output_work = launch.work;
+  if (!host.speaker.speaks) host.output_work = WorkInOutput(host, launch.offset);
+}
+
+// The work of the last report in a host's output up to an offset. Reports may say no work, and then
+// count; those of work that an earlier launch has reported count too.
+Work Workforce::WorkInOutput(const Host& host, std::uint64_t until) {
+  Work work = 0;
+  site_.ReadOutput(host.name, 0, /*at_end=*/false, [&](std::string_view line, std::uint64_t end) {
+    if (end > until) return;
+    const auto found =
+        wire::DecodeOutputLine(line, study().spec.objective.metric, study().spec.unit);
+    if (found && *found) work = std::max(work, (*found)->work.value_or(work + 1));
+  });
+  return work;
 }
 
 void Workforce::Adopt(const Inherited& found, const std::vector<wire::LaunchRef>& launches) {
@@ -244,6 +257,7 @@ void Workforce::CarryOut(const StopLaunch& command) {
       hears || host->speaker.speaks || (silent && command.reason == StopReason::kPaused);
   switch (command.reason) {
     case StopReason::kComplete:
+      if (!hears && host->speaker.speaks) return;  // it is told when it connects again
       Tell(*host, wire::Stop{at, "complete"});
       // The launch was told to stop before, and still runs: its program does not speak the
       // protocol, or ignores the request.
@@ -298,8 +312,10 @@ void Workforce::Acknowledge(const Receipt& receipt, int count) {
   if (found == hosts_.end()) return;
   Host& host = *found->second;
   host.owed -= count;
-  // Messages of an earlier process of the launch need no acknowledgement any more.
-  if (receipt.seq > host.speaker.base)
+  // Messages of an earlier process of the launch need no acknowledgement any more. Until the numbers
+  // of a new process are known, all that is due is for the earlier one.
+  const bool of_earlier = host.renumbers && host.members.contains(receipt.at);
+  if (!of_earlier && receipt.seq > host.speaker.base)
     Tell(host, wire::Ack{receipt.at, receipt.seq - host.speaker.base});
 }
 

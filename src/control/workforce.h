@@ -147,6 +147,7 @@ class Workforce {
 
   // Standard output of programs that do not speak the protocol
   void ReadOutput(Host& host, bool at_end);
+  Work WorkInOutput(const Host& host, std::uint64_t until);
   void OutputLine(Host& host, std::string_view line, std::uint64_t offset);
 
   // Workers that speak the protocol

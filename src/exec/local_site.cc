@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -30,6 +31,7 @@ namespace sluice {
 namespace {
 
 constexpr Duration kAcceptAgain = std::chrono::milliseconds(100);
+constexpr Duration kOutputPolledEvery = std::chrono::milliseconds(200);
 
 // Device and inode of the file of this name.
 std::pair<dev_t, ino_t> FileAt(const std::string& path) {
@@ -200,10 +202,13 @@ Speaker LocalSite::WhoSpeaks(const std::string& worker) {
 }
 
 void LocalSite::Spoke(const std::string& worker, const Speaker& speaker) {
-  // If this fails, the next controller learns of the process when the process connects to it.
-  (void)WriteFile(
-      FolderOf(worker) + "/speaks",
-      fmt::format("{} {} {} {}\n", speaker.pid, speaker.start, speaker.base, speaker.image));
+  // The file is replaced as a whole. If this fails, the next controller learns of the process when
+  // the process connects to it.
+  const std::string path = FolderOf(worker) + "/speaks";
+  const std::string next = path + ".next";
+  const Status written = WriteFile(
+      next, fmt::format("{} {} {} {}\n", speaker.pid, speaker.start, speaker.base, speaker.image));
+  if (written) (void)rename(next.c_str(), path.c_str());
 }
 
 Result<Speaker> LocalSite::Identify(PeerId peer, const std::string& worker,
@@ -318,7 +323,19 @@ void LocalSite::WatchOutput(const std::string& worker) {
   if (found == processes_.end() || found->second.watch >= 0) return;
   const std::string path = FolderOf(worker) + "/stdout";
   found->second.watch = inotify_add_watch(inotify_, path.c_str(), IN_MODIFY);
-  if (found->second.watch >= 0) output_watches_[found->second.watch] = worker;
+  if (found->second.watch >= 0) {
+    output_watches_[found->second.watch] = worker;
+  } else {
+    PollOutput(worker);  // the user has no more watches
+  }
+}
+
+void LocalSite::PollOutput(const std::string& worker) {
+  At(Now() + kOutputPolledEvery, [this, worker] {
+    if (!processes_.contains(worker)) return;
+    workforce_->OutputGrew(worker);
+    PollOutput(worker);
+  });
 }
 
 void LocalSite::OutputChanged() {

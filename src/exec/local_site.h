@@ -82,6 +82,7 @@ class LocalSite final : public Site {
   void ProcessEnded(const std::string& worker);
   void EndStrays();
   void OutputChanged();
+  void PollOutput(const std::string& worker);
   void CopiesDone();
   void Accept();
   void HeardFrom(PeerId peer, std::string_view line);

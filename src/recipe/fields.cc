@@ -78,7 +78,7 @@ std::vector<Field> MakeFields() {
       // In the order of Precision.
       Word("train.precision", OfShape::kValue, {"float32", "float64", "bf16"}),
       Word("train.evaluate", OfShape::kValue, {"evaluation", "as_trained"}),
-      Word("train.init", OfShape::kNo, {"drawn", "archive"}),
+      Word("train.init", OfShape::kValue, {"drawn", "archive"}),
       // In the order of Schedule::Kind.
       Word("train.schedule.name", OfShape::kNo,
            {"constant", "step", "multi_step", "exponential", "cosine", "one_cycle"}),

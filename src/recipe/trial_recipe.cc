@@ -41,7 +41,7 @@ std::string TrialRecipe::ShapeKey() const {
   key.Add("optimizer", Name(optimizer.kind)).Add("nesterov", optimizer.nesterov);
   key.Add("clips", optimizer.clip_norm.has_value());
   key.Add("batch", batch).Add("precision", Name(precision));
-  key.Add("evaluate_as_trained", evaluate_as_trained);
+  key.Add("evaluate_as_trained", evaluate_as_trained).Add("init_from_archive", init_from_archive);
   return key.Take();
 }
 

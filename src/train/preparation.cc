@@ -8,6 +8,7 @@
 
 #include "train/aliases.h"
 #include "train/arguments.h"
+#include "train/failure.h"
 #include "train/fallback/trial_choice.h"
 #include "train/functional.h"
 #include "train/numbers.h"
@@ -434,12 +435,8 @@ Result<Program> Program::Prepare(const model::Graph& graph, const ProgramOptions
     return InvalidArgument(
         fmt::format("expected at most {} parameters that each trial has its own of, found {}",
                     graph.parameters.size(), options.stacked_parameters.size()));
-  try {
-    return Preparation(graph, options).Make();
-  } catch (const c10::Error& error) {
-    return InvalidArgument(
-        fmt::format("PyTorch does not take the network: {}", error.what_without_backtrace()));
-  }
+  return Guarded("PyTorch does not take the network",
+                 [&] { return Preparation(graph, options).Make(); });
 }
 
 }  // namespace sluice::train

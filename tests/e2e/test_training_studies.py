@@ -205,9 +205,18 @@ def test_what_does_not_go_together_is_refused_before_anything_runs(house):
     assert said.startswith("study.yaml:5: train.momentum: expected nothing with the optimizer adam")
     said = refused(house, STUDY.replace("  batch: {c", "  depth: {int: [1, 2]}\n  batch: {c"))
     assert said.startswith("study.yaml:8: space.depth: parameter 'depth' reaches nothing in train")
+    population = "stopper: {name: pbt, interval: 1, mutate: [kind]}\nspace:\n"
+    said = refused(
+        house,
+        STUDY.replace("space:\n", population + "  kind: {choice: [sgd, adam]}\n").replace(
+            "optimizer: sgd", 'optimizer: "{kind}"'
+        ),
+    )
+    assert "found 'kind', which sets train.optimizer: a fork goes on with the weights" in said
     assert not house.store.exists()
 
 
+@needs_trainer
 def test_narrower_networks_are_checked_before_they_are_trained(digits):
     text = re.sub(
         "network: .*",
@@ -251,6 +260,37 @@ def test_without_the_trainer_tune_and_check_say_how_to_get_it(digits, tmp_path):
         assert "study.yaml:5: train: expected the program sluice-trainer" in done.stderr
         assert "SLUICE_TORCH_PREFIX" in done.stderr
     assert not digits.store.exists()
+
+
+@needs_trainer
+def test_where_memory_is_scarce_fewer_trials_share_a_program(digits):
+    text = STUDY.replace("hidden=16,layers=1", "hidden=1024,layers=3")
+    for this, other in {
+        "optimizer: sgd": "optimizer: adam",
+        " momentum: 0.9,": "",
+        "[1e-3, 1]": "[1e-4, 1e-3]",
+        "max: 3": "max: 1",
+        "trials: 8": "trials: 16",
+        "choice: [16, 32]": "choice: [32]",
+    }.items():
+        assert this in text
+        text = text.replace(this, other)
+    digits.write("study.yaml", text)
+    limit = 800 << 20
+    tune = subprocess.run(
+        ["prlimit", f"--data={limit}", BINARIES / "sluice", "tune", "study.yaml", "-q"],
+        cwd=digits.folder,
+        env=digits.environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert tune.returncode == 0, tune.stderr
+    assert set(digits.states().values()) == {"complete"} and len(digits.states()) == 16
+    said = "".join(path.read_text() for path in digits.files.glob("studies/**/stderr"))
+    assert re.search(r"the memory does not suffice for \d+ trials in one program: at most", said)
+    assert digits.query("SELECT count(*) FROM trials WHERE launch > 1") == [(0,)]
 
 
 @needs_trainer

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -11,8 +12,10 @@ TRAINER = pathlib.Path(BIN) / "sluice-trainer"
 NETWORK = "zoo:mlp,in=12,hidden=64"
 
 
-def check(*words):
-    return subprocess.run([TRAINER, "check", *map(str, words)], capture_output=True, text=True)
+def check(*words, memory=None):
+    limit = [] if memory is None else ["prlimit", f"--data={memory}"]
+    command = [*limit, TRAINER, "check", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True)
 
 
 def test_a_network_is_checked_and_plotted(tmp_path):
@@ -28,6 +31,13 @@ def test_what_differs_fails():
     told = check(wide, "--rule", "standard", "--keep-readout", "--without", "fused")
     assert told.returncode == 1
     assert told.stdout.startswith("coordinates differ: ")
+
+
+def test_what_the_memory_does_not_suffice_for_is_unchecked():
+    told = check("zoo:mlp,in=64,hidden=1024,layers=3", memory=300 << 20)
+    assert told.returncode == 0, told.stderr
+    for name in ("fused      ", "coordinates"):
+        assert re.search(f"^{name} unchecked: .*not enough memory", told.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize("words, message", [

@@ -68,7 +68,8 @@ std::vector<std::string> CheckNarrow(const std::vector<recipe::TrialRecipe>& net
     std::vector<std::string> program = {trainer};
     program.insert(program.end(), words.begin(), words.end());
     auto run = RunCaptured(program, folder, kPatience);
-    if (run && run->exit_status > 1) run = Unavailable(std::string(Trimmed(run->output)));
+    if (run && run->exit_status > 1)
+      run = Unavailable(run->output.substr(0, run->output.find('\n')));
     if (!run) {
       remarks.push_back(fmt::format("model: {} was not checked: {}; run '{}'", network.network,
                                     run.error().message, command));

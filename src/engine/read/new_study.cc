@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 
 #include "base/text.h"
 #include "config/config.h"
+#include "recipe/recipe.h"
 #include "search/samplers/explore.h"
 #include "space/feasibility.h"
 
@@ -88,6 +90,27 @@ Status CheckBlanks(const StudySpec& spec, std::string_view text, std::string_vie
   return {};
 }
 
+// A fork goes on with what its parent has saved: weights and moments. Returns a message if one of
+// the parameters that forks change decides what these are.
+std::optional<std::string> ChangesWhatForksKeep(const recipe::Recipe& recipe,
+                                                const std::vector<std::string>& changed) {
+  constexpr std::array<std::string_view, 5> kKept = {"model.network", "model.scale", "model.rule",
+                                                     "model.readout", "train.optimizer"};
+  const auto reaches = recipe::ReachOf(recipe);
+  for (const std::string& name : changed) {
+    const auto reach = reaches.find(name);
+    if (reach == reaches.end()) continue;
+    for (const std::string& path : reach->second.paths) {
+      if (std::ranges::find(kKept, path) == kKept.end()) continue;
+      return fmt::format(
+          "expected parameters that forks may change, found '{0}', which sets {1}: a fork goes on "
+          "with the weights of its parent; name others, as in 'mutate: [lr]'",
+          Shown(name), path);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::string_view text,
@@ -153,6 +176,10 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
         "in 'stopper: {{name: {}, mutate: [{}]}}', found none",
         spec.stopper.name, spec.space.parameters().front().name);
     SLUICE_TRY(Refuse(text, file, "stopper", message));
+  }
+  if (spec.training) {
+    if (const auto mistake = ChangesWhatForksKeep(*spec.training, forks.changed))
+      SLUICE_TRY(Refuse(text, file, "stopper", *mistake));
   }
   if (spec.stopper.mutate.empty() && !forks.kept.empty()) {
     remarks.push_back(

@@ -1,7 +1,9 @@
 #include "train/bundle/group.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
+#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -128,26 +130,28 @@ void Group::ForStacks(std::size_t count, const std::function<void(std::size_t)>&
   for (std::size_t i = 0; i < count; ++i) task(i);
 }
 
-Status Group::NeedLess(std::size_t widest_failed, const Error& error) {
+bool Group::NeedLess(std::size_t widest_failed) {
   if (widest_failed > 1) {
     LimitWidth(widest_failed / 2);
   } else if (arrangement_.workers > 1) {
     choice_.RuleOutSideBySide();
   } else {
-    return std::unexpected(error);
+    return false;
   }
-  return {};
+  return true;
 }
 
 std::vector<Group::Trained> Group::StepOneByOne(std::size_t stack, Batches& batches) {
   const std::vector<MemberId>& ids = in_stacks_[stack];
+  std::vector<std::size_t> all(ids.size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  std::vector<TrialState> states = stacks_[stack].Remove(all);
   std::vector<Trained> trained;
   std::vector<Member> members;
-  std::vector<TrialState> states;
   for (std::size_t at = 0; at < ids.size(); ++at) {
     members.push_back(members_.at(ids[at]).member);
     Stack alone(network_);
-    alone.Add({{members.back()}}, {stacks_[stack].StateOf(at)});
+    alone.Add({{members.back()}}, {std::move(states[at])});
     auto losses = alone.Step(batches);
     Trained& each = trained.emplace_back(Trained{.member = ids[at], .steps = alone.step(0)});
     if (losses) {
@@ -155,14 +159,13 @@ std::vector<Group::Trained> Group::StepOneByOne(std::size_t stack, Batches& batc
     } else {
       each.refused = std::move(losses).error();
     }
-    states.push_back(alone.StateOf(0));
+    states[at] = std::move(alone.Remove(std::array{std::size_t{0}}).front());
   }
-  stacks_[stack] = Stack(network_);
   stacks_[stack].Add(members, std::move(states));
   return trained;
 }
 
-Result<std::vector<Group::Trained>> Group::Step() {
+std::vector<Group::Trained> Group::Step() {
   const std::size_t trials = TrialsThatTrain();
   std::vector<Trained> trained;
   if (trials == 0) return trained;
@@ -172,7 +175,7 @@ Result<std::vector<Group::Trained>> Group::Step() {
   StepBatches batches(*batches_);
   std::vector<Result<std::vector<double>>> losses(stacks_.size());
   ForStacks(stacks_.size(), [&](std::size_t i) { losses[i] = stacks_[i].Step(batches); });
-  const Error* scarce = nullptr;
+  std::optional<std::size_t> scarce;  // the last stack without enough memory
   std::size_t widest_failed = 0;
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
     if (!losses[i] && losses[i].error().code != ErrorCode::kUnavailable) {
@@ -181,7 +184,7 @@ Result<std::vector<Group::Trained>> Group::Step() {
       continue;
     }
     if (!losses[i]) {
-      scarce = &losses[i].error();
+      scarce = i;
       widest_failed = std::max(widest_failed, in_stacks_[i].size());
       continue;
     }
@@ -189,15 +192,20 @@ Result<std::vector<Group::Trained>> Group::Step() {
       trained.push_back(
           {.member = in_stacks_[i][at], .steps = stacks_[i].step(at), .loss = (*losses[i])[at]});
   }
-  if (!trained.empty() &&
-      std::ranges::all_of(trained, [](const Trained& each) { return each.refused.has_value(); }))
-    return std::unexpected(std::move(*trained.front().refused));
-  if (scarce) {
-    SLUICE_TRY(NeedLess(widest_failed, *scarce));
-  } else if (options_.seconds) {
-    choice_.Measured(trials, options_.seconds() - before_s);
+  if (!scarce) {
+    if (options_.seconds) choice_.Measured(trials, options_.seconds() - before_s);
+  } else if (!NeedLess(widest_failed)) {
+    trained.push_back({.member = in_stacks_[*scarce].front(),
+                       .steps = stacks_[*scarce].step(0),
+                       .refused = std::move(losses[*scarce]).error()});
   }
   return trained;
+}
+
+Status StepAll(Group& group) {
+  for (Group::Trained& each : group.Step())
+    if (each.refused) return std::unexpected(std::move(*each.refused));
+  return {};
 }
 
 Result<std::vector<Measured>> Group::Evaluate(const std::vector<MemberId>& members) const {

@@ -55,14 +55,15 @@ class Group {
     MemberId member{};
     std::int64_t steps = 0;  // done by now
     double loss = 0;         // before the step; of the training batch
-    // What PyTorch says where it refuses the trial's numbers: the trial is as before the step.
+    // Why the trial could not be trained; it is as before the step. What PyTorch says where it
+    // refuses the trial's numbers; unavailable if the memory does not suffice for the trial alone.
     std::optional<Error> refused = {};
   };
   // Trains every trial that does not wait by one step. If the memory does not suffice for a stack,
   // stacks get half as many trials from now on, or no longer train side by side if they have one
-  // each; and trials that have not trained are missing in the result. Fails with unavailable if it
-  // does not suffice for one trial alone, and as PyTorch says if it refuses all trials.
-  Result<std::vector<Trained>> Step();
+  // each; and trials that have not trained are missing in the result. If stacks cannot need less,
+  // one of those trials is refused.
+  std::vector<Trained> Step();
 
   // Whether there are examples to evaluate on that are not trained on, and it is known how.
   bool has_evaluation() const {
@@ -103,8 +104,8 @@ class Group {
   void ForStacks(std::size_t count, const std::function<void(std::size_t)>& task) const;
   // Trains the trials of a stack one by one, and tells how each of them fared.
   std::vector<Trained> StepOneByOne(std::size_t stack, Batches& batches);
-  // Makes the next step need less memory than this one. Fails if that cannot be.
-  Status NeedLess(std::size_t widest_failed, const Error& error);
+  // Makes the next step need less memory than this one. Returns whether it can.
+  bool NeedLess(std::size_t widest_failed);
 
   std::shared_ptr<const PreparedNetwork> network_;
   Options options_;
@@ -117,5 +118,8 @@ class Group {
   Arrangement arrangement_;
   std::uint64_t next_member_ = 0;
 };
+
+// Trains by a step, and fails if a trial is refused.
+Status StepAll(Group& group);
 
 }  // namespace sluice::train

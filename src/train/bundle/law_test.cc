@@ -53,7 +53,7 @@ TrialState TrainedAlone(const std::shared_ptr<const PreparedNetwork>& network,
   const auto member = group.Join(recipe, seed, std::nullopt);
   EXPECT_TRUE(member) << member.error().message;
   for (std::int64_t step = 0; step < steps; ++step) {
-    const auto trained = group.Step();
+    const Status trained = StepAll(group);
     EXPECT_TRUE(trained) << trained.error().message;
   }
   return group.StateOf(*member);
@@ -97,11 +97,11 @@ TEST(GroupTest, ATrialThatMovesGoesOnWhereItWas) {
   const auto network = Prepared(recipe);
   Group first = LawGroup(network);
   const MemberId member = *first.Join(recipe, 7, {});
-  for (int step = 0; step < 8; ++step) ASSERT_TRUE(first.Step());
+  for (int step = 0; step < 8; ++step) ASSERT_TRUE(StepAll(first));
   Group second = LawGroup(network);
   ASSERT_TRUE(second.Join(recipe, 3, {}));
   const MemberId moved = *second.Join(recipe, 7, first.StateOf(member));
-  for (int step = 0; step < 8; ++step) ASSERT_TRUE(second.Step());
+  for (int step = 0; step < 8; ++step) ASSERT_TRUE(StepAll(second));
   EXPECT_LT(Distance(network, second.StateOf(moved), TrainedAlone(network, recipe, 7, 16)),
             kFusedBound);
 }
@@ -115,7 +115,7 @@ TEST(GroupTest, HowWideStacksAreChangesNothing) {
     group.LimitWidth(width);
     std::vector<MemberId> members;
     for (std::uint64_t seed = 0; seed < 5; ++seed) members.push_back(*group.Join(recipe, seed, {}));
-    for (int step = 0; step < 6; ++step) ASSERT_EQ(group.Step()->size(), 5u);
+    for (int step = 0; step < 6; ++step) ASSERT_EQ(group.Step().size(), 5u);
     EXPECT_EQ(group.arrangement(), (Arrangement{.width = width, .workers = 1}));
     states.emplace_back();
     for (const MemberId member : members) states.back().push_back(group.StateOf(member));
@@ -145,7 +145,7 @@ TEST(GroupTest, WhatTrainsBesideAStackChangesNothing) {
     for (int step = 0; step < 8; ++step) {
       if (step == 2) join();
       if (step == 3 || step == 5) group.SetWaiting(members[3], step == 3);
-      ASSERT_TRUE(group.Step());
+      ASSERT_TRUE(StepAll(group));
       EXPECT_EQ(group.arrangement(), (Arrangement{.width = 2, .workers = 3}));
     }
     const auto measured = group.Evaluate(members);
@@ -157,7 +157,7 @@ TEST(GroupTest, WhatTrainsBesideAStackChangesNothing) {
       Group alone = LawGroup(network);
       const MemberId member =
           *alone.Join(RecipeOf(name, recipe::OptimizerKind::kAdamW, static_cast<int>(i)), i, {});
-      while (alone.StepOf(member) < state.step) ASSERT_TRUE(alone.Step());
+      while (alone.StepOf(member) < state.step) ASSERT_TRUE(StepAll(alone));
       EXPECT_LT(Distance(network, state, alone.StateOf(member)), kFusedBound) << name << ", " << i;
       const double loss = (*alone.Evaluate({member}))[0].values.at("loss");
       EXPECT_NEAR((*measured)[i].values.at("loss"), loss, 1e-10 * std::abs(loss));
@@ -180,10 +180,10 @@ TEST(GroupTest, TheFastestArrangementIsFoundWhileTrialsTrain) {
   std::vector<MemberId> members;
   for (std::uint64_t seed = 0; seed < 4; ++seed) members.push_back(*group.Join(recipe, seed, {}));
   while (group.IsMeasuring()) {
-    ASSERT_TRUE(group.Step());
+    ASSERT_TRUE(StepAll(group));
     ASSERT_LT(now_s, 1000);
   }
-  ASSERT_TRUE(group.Step());
+  ASSERT_TRUE(StepAll(group));
   EXPECT_EQ(group.arrangement(), (Arrangement{.width = 2, .workers = 2}));
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
     const TrialState state = group.StateOf(members[seed]);
@@ -214,7 +214,7 @@ TEST(GroupTest, StacksGetSmallerUntilTheMemorySuffices) {
   for (std::uint64_t seed = 0; seed < 9; ++seed) members.push_back(*group.Join(recipe, seed, {}));
   std::vector<std::size_t> widths;
   while (group.StepOf(members.back()) < 4) {
-    const auto trained = group.Step();
+    const Status trained = StepAll(group);
     ASSERT_TRUE(trained) << trained.error().message;
     widths.push_back(group.most_width());
     ASSERT_LT(widths.size(), 20u);
@@ -235,8 +235,10 @@ TEST(GroupTest, WhereTheMemoryDoesNotSufficeForOneTrialThatIsAnError) {
   Group group(network, std::make_unique<ScarceBatches>(network->graph(), network->real(), 0), {});
   ASSERT_TRUE(group.Join(recipe, 1, {}));
   const auto trained = group.Step();
-  ASSERT_FALSE(trained);
-  EXPECT_EQ(trained.error().code, ErrorCode::kUnavailable);
+  ASSERT_EQ(trained.size(), 1u);
+  ASSERT_TRUE(trained[0].refused);
+  EXPECT_EQ(trained[0].refused->code, ErrorCode::kUnavailable);
+  EXPECT_EQ(trained[0].steps, 0);
 }
 
 // As if the memory did not suffice for two programs at a time.
@@ -265,16 +267,14 @@ TEST(GroupTest, WhereTheMemoryDoesNotSufficeSideBySideStacksTrainOneAfterAnother
   group.LimitWidth(1);
   std::vector<MemberId> members;
   for (std::uint64_t seed = 0; seed < 4; ++seed) members.push_back(*group.Join(recipe, seed, {}));
-  for (int step = 0; step < 2; ++step) ASSERT_EQ(group.Step()->size(), 4u);
+  for (int step = 0; step < 2; ++step) ASSERT_EQ(group.Step().size(), 4u);
   const auto measured = group.Evaluate(members);
   ASSERT_TRUE(measured) << measured.error().message;
   EXPECT_GT(memory.refused, 2);
-  const auto trained = group.Step();
-  ASSERT_TRUE(trained) << trained.error().message;
-  EXPECT_TRUE(trained->empty());
+  EXPECT_THAT(group.Step(), testing::IsEmpty());
   EXPECT_FALSE(group.allows_side_by_side());
   memory.beside = false;
-  for (int step = 0; step < 2; ++step) ASSERT_EQ(group.Step()->size(), 4u);
+  for (int step = 0; step < 2; ++step) ASSERT_EQ(group.Step().size(), 4u);
   EXPECT_EQ(group.arrangement(), (Arrangement{.width = 1, .workers = 1}));
   for (std::uint64_t seed = 0; seed < 4; ++seed)
     EXPECT_LT(
@@ -288,13 +288,13 @@ TEST(GroupTest, EvaluationOfSomeTrialsIsThatOfEachAlone) {
   Group group = LawGroup(network);
   std::vector<MemberId> members;
   for (std::uint64_t seed = 0; seed < 3; ++seed) members.push_back(*group.Join(recipe, seed, {}));
-  for (int step = 0; step < 3; ++step) ASSERT_TRUE(group.Step());
+  for (int step = 0; step < 3; ++step) ASSERT_TRUE(StepAll(group));
   const auto found = group.Evaluate({members[2], members[0]});
   ASSERT_TRUE(found) << found.error().message;
   for (std::size_t i = 0; i < 2; ++i) {
     Group alone = LawGroup(network);
     const MemberId member = *alone.Join(recipe, i == 0 ? 2 : 0, {});
-    for (int step = 0; step < 3; ++step) ASSERT_TRUE(alone.Step());
+    for (int step = 0; step < 3; ++step) ASSERT_TRUE(StepAll(alone));
     const auto expected = alone.Evaluate({member});
     ASSERT_TRUE(expected);
     const double loss = (*found)[i].values.at("loss");
@@ -325,27 +325,25 @@ TEST(GroupTest, ATrialThatPyTorchRefusesStopsNoOther) {
   const MemberId first = *group.Join(recipe, 1, {});
   const MemberId diverges = *group.Join(diverging, 2, {});
   const MemberId last = *group.Join(recipe, 3, {});
-  ASSERT_TRUE(group.Step());
+  ASSERT_TRUE(StepAll(group));
   for (int step = 0; step < 2; ++step) {
     const auto trained = group.Step();
-    ASSERT_TRUE(trained) << trained.error().message;
-    ASSERT_EQ(trained->size(), 3u);
-    for (const Group::Trained& each : *trained) {
+    ASSERT_EQ(trained.size(), 3u);
+    for (const Group::Trained& each : trained) {
       EXPECT_EQ(each.refused.has_value(), each.member == diverges);
       EXPECT_EQ(each.steps, each.member == diverges ? 1 : step + 2);
     }
   }
   group.Leave(diverges);
-  ASSERT_TRUE(group.Step());
+  ASSERT_TRUE(StepAll(group));
   EXPECT_LT(Distance(*network, group.StateOf(first), TrainedAlone(*network, recipe, 1, 4)),
             kFusedBound);
   EXPECT_LT(Distance(*network, group.StateOf(last), TrainedAlone(*network, recipe, 3, 4)),
             kFusedBound);
-  // When all of them are refused, that is an error.
   Group alone = LawGroup(*network);
   ASSERT_TRUE(alone.Join(diverging, 2, {}));
-  ASSERT_TRUE(alone.Step());
-  const auto refused = alone.Step();
+  ASSERT_TRUE(StepAll(alone));
+  const auto refused = StepAll(alone);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, testing::HasSubstr("between 0 and 1"));
   EXPECT_EQ(refused.error().code, ErrorCode::kFailedPrecondition) << "it was given NaN";

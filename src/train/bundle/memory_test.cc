@@ -37,7 +37,7 @@ class Training {
   Status StepTo(std::int64_t last) {
     for (; step_ < last; ++step_) {
       if (step_ % (kStepsOfATrial / kTrialsAtOnce) == 0) SLUICE_TRY(ReplaceOne());
-      SLUICE_TRY(group_.Step());
+      SLUICE_TRY(StepAll(group_));
     }
     return {};
   }

@@ -45,7 +45,7 @@ void Trainer::ReportDue(Group& group, const std::vector<LaunchRef>& due) {
       for (std::size_t i = 0; i < whole.size(); ++i) {
         if (whole.size() > 1) evaluated = group.Evaluate({members[i]});
         if (!evaluated) {
-          FailOrDiverge(whole[i], evaluated.error());
+          Refused(whole[i], evaluated.error());
         } else {
           ReportOne(whole[i], evaluated->front());
         }
@@ -122,17 +122,12 @@ bool Trainer::NoteBest(Running& running, const wire::Values& values) {
   return better;
 }
 
-void Trainer::HandOneBack(const std::string& shape, const std::string& why) {
-  // The memory does not suffice for one trial at a time beside what all others hold.
-  const LaunchRef* newest = nullptr;
-  for (const auto& [at, running] : running_)
-    if (running.shape == shape && (!newest || running.member > running_.at(*newest).member))
-      newest = &at;
-  const LaunchRef at = *newest;
-  if (running_.size() == 1) return Fail(at, why);
+void Trainer::HandBack(LaunchRef at, const std::string& why) {
   options_.say(fmt::format("trial {} is handed back: {}", Number(at.trial), why));
-  Save(running_.at(at));
   End(at, Client::As::kReleased);
+}
+
+void Trainer::TakeNoMore() {
   if (const Status told = client_.SetCapacity(static_cast<int>(running_.size())); !told)
     options_.say(told.error().message);
 }

@@ -57,7 +57,7 @@ TEST(ReturnedLossTest, MetricsAreThoseOfTheScoresInIt) {
   Group group(*network, std::make_unique<DrawnBatches>((*network)->graph(), at::kDouble), {});
   std::vector<MemberId> members;
   for (std::uint64_t seed = 0; seed < 3; ++seed) members.push_back(*group.Join(recipe, seed, {}));
-  for (int step = 0; step < 3; ++step) ASSERT_TRUE(group.Step());
+  for (int step = 0; step < 3; ++step) ASSERT_TRUE(StepAll(group));
   const auto measured = group.Evaluate(members);
   ASSERT_TRUE(measured) << measured.error().message;
 
@@ -111,7 +111,7 @@ TEST(ReturnedLossTest, ALossThatIsNoCrossEntropyIsTheOnlyMetric) {
   ASSERT_TRUE(network) << network.error().message;
   Group group(*network, std::make_unique<DrawnBatches>((*network)->graph(), at::kDouble), {});
   const MemberId member = *group.Join(recipe, 1, {});
-  ASSERT_TRUE(group.Step());
+  ASSERT_TRUE(StepAll(group));
   const auto measured = group.Evaluate({member});
   ASSERT_TRUE(measured) << measured.error().message;
   EXPECT_THAT(measured->front().values, ElementsAre(Pair("loss", testing::_)));

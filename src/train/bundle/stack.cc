@@ -23,6 +23,10 @@ at::Tensor Picked(const at::Tensor& stacked, std::span<const std::size_t> places
   return stacked.detach().index_select(0, at::tensor(indices, at::kLong));
 }
 
+at::Tensor CopyOfOne(const at::Tensor& stacked, std::size_t at) {
+  return stacked.detach()[static_cast<std::int64_t>(at)].clone();
+}
+
 std::vector<std::size_t> AllBut(std::size_t count, std::span<const std::size_t> places) {
   std::vector<std::size_t> rest;
   for (std::size_t at = 0; at < count; ++at)
@@ -30,13 +34,14 @@ std::vector<std::size_t> AllBut(std::size_t count, std::span<const std::size_t> 
   return rest;
 }
 
-// A stack of what trials bring along, behind what is there. Undefined if no trial has it.
+// A stack of what trials bring along, behind what is there. Undefined if no trial has it. It is
+// taken from the trials, so that only one tensor at a time takes its memory twice.
 at::Tensor Joined(const at::Tensor& before, std::span<TrialState> states,
                   std::vector<at::Tensor> TrialState::* tensors, std::size_t place) {
   std::vector<at::Tensor> parts;
-  if (before.defined() && before.size(0) > 0) parts.push_back(before.detach());
+  if (before.defined()) parts.push_back(before.detach());
   for (TrialState& state : states) {
-    const at::Tensor& own = (state.*tensors)[place];
+    const at::Tensor own = std::exchange((state.*tensors)[place], {});
     if (!own.defined()) return {};
     parts.push_back(own.unsqueeze(0));
   }
@@ -78,7 +83,7 @@ TrialState Stack::StateOf(std::size_t at) const {
     into.resize(from.size());
     for (std::size_t place = 0; place < from.size(); ++place)
       if (from[place].defined() && network_->stacked(place))
-        into[place] = from[place].detach()[static_cast<std::int64_t>(at)].clone();
+        into[place] = CopyOfOne(from[place], at);
   };
   pick(parameters_, state.parameters);
   pick(moment1_, state.moment1);
@@ -87,21 +92,25 @@ TrialState Stack::StateOf(std::size_t at) const {
 }
 
 std::vector<TrialState> Stack::Remove(std::span<const std::size_t> places) {
-  std::vector<TrialState> states;
-  for (const std::size_t at : places) states.push_back(StateOf(at));
+  std::vector<TrialState> states(places.size());
   const std::vector<std::size_t> rest = AllBut(members_.size(), places);
-  const auto keep = [&](std::vector<at::Tensor>& tensors) {
-    for (std::size_t place = 0; place < tensors.size(); ++place) {
-      at::Tensor& tensor = tensors[place];
+  // One tensor after another: only one at a time takes its memory twice.
+  const auto take = [&](std::vector<at::Tensor>& from, std::vector<at::Tensor> TrialState::* into) {
+    for (TrialState& state : states) (state.*into).resize(from.size());
+    for (std::size_t place = 0; place < from.size(); ++place) {
+      at::Tensor& tensor = from[place];
       if (!tensor.defined() || !network_->stacked(place)) continue;
+      for (std::size_t i = 0; i < places.size(); ++i)
+        (states[i].*into)[place] = CopyOfOne(tensor, places[i]);
       const bool trained = tensor.requires_grad();
-      tensor = Picked(tensor, rest);
-      tensor.requires_grad_(trained);
+      tensor = rest.empty() ? at::Tensor() : Picked(tensor, rest);
+      if (trained && tensor.defined()) tensor.requires_grad_();
     }
   };
-  keep(parameters_);
-  keep(moment1_);
-  keep(moment2_);
+  take(parameters_, &TrialState::parameters);
+  take(moment1_, &TrialState::moment1);
+  take(moment2_, &TrialState::moment2);
+  for (std::size_t i = 0; i < places.size(); ++i) states[i].step = steps_[places[i]];
   for (auto at = places.rbegin(); at != places.rend(); ++at) {
     members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(*at));
     steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(*at));
@@ -128,6 +137,11 @@ void Stack::NoteDropout() {
 }
 
 Result<std::vector<double>> Stack::Step(Batches& batches) {
+  return Guarded("a step", [&] { return TryStep(batches); });
+}
+
+// Nothing of the trials changes before all memory has been taken.
+Result<std::vector<double>> Stack::TryStep(Batches& batches) {
   const DefaultType default_type(network_->real());
   SLUICE_ASSIGN(const Batch batch, batches.ForTraining(steps_));
   std::vector<CounterDraws::Trial> keys;
@@ -167,13 +181,14 @@ Result<std::vector<double>> Stack::Step(Batches& batches) {
                        .moment2 = moment2_[place],
                        .factors = network_->factors()[i]});
   }
+  const at::Tensor numbers = losses.detach().to(at::kDouble).contiguous();
+  std::vector<double> found(numbers.const_data_ptr<double>(),
+                            numbers.const_data_ptr<double>() + trials());
   const recipe::OptimizerSettings& form = members_.front().recipe.optimizer;
   Update(form.kind, form.nesterov, updates, tensors);
   for (auto& [place, tensor] : outcome.written) parameters_[place] = tensor.detach();
   for (std::int64_t& step : steps_) ++step;
-  const at::Tensor numbers = losses.detach().to(at::kDouble).contiguous();
-  return std::vector<double>(numbers.const_data_ptr<double>(),
-                             numbers.const_data_ptr<double>() + trials());
+  return found;
 }
 
 Result<std::vector<at::Tensor>> Stack::GradientsOf(const at::Tensor& losses) const {
@@ -181,16 +196,19 @@ Result<std::vector<at::Tensor>> Stack::GradientsOf(const at::Tensor& losses) con
   for (const std::size_t place : network_->trained()) trained.push_back(parameters_[place]);
   if (!losses.requires_grad())
     return InvalidArgument("the loss does not depend on any parameter that is trained");
-  try {
+  return Guarded("the gradients", [&]() -> Result<std::vector<at::Tensor>> {
     return torch::autograd::grad({losses.sum()}, trained, {}, /*retain_graph=*/std::nullopt,
                                  /*create_graph=*/false, /*allow_unused=*/true);
-  } catch (const std::exception& error) {
-    return FailureOf(error, "the gradients");
-  }
+  });
 }
 
 Result<std::vector<Measured>> Stack::Evaluate(std::span<const std::size_t> places,
                                               const Batches& batches) const {
+  return Guarded("the evaluation", [&] { return TryEvaluate(places, batches); });
+}
+
+Result<std::vector<Measured>> Stack::TryEvaluate(std::span<const std::size_t> places,
+                                                 const Batches& batches) const {
   const at::NoGradGuard no_gradients;
   const DefaultType default_type(network_->real());
   std::vector<at::Tensor> parameters = parameters_;

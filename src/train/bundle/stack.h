@@ -38,7 +38,8 @@ class Stack {
   // A copy of a trial's state.
   TrialState StateOf(std::size_t at) const;
 
-  // Trains every trial by one update. Returns the loss of each before the update.
+  // Trains every trial by one update. Returns the loss of each before the update. If it fails, all
+  // trials are as before: fails with unavailable if there is not enough memory.
   Result<std::vector<double>> Step(Batches& batches);
 
   // Evaluates these trials on the examples for evaluation.
@@ -46,6 +47,9 @@ class Stack {
                                          const Batches& batches) const;
 
  private:
+  Result<std::vector<double>> TryStep(Batches& batches);
+  Result<std::vector<Measured>> TryEvaluate(std::span<const std::size_t> places,
+                                            const Batches& batches) const;
   std::vector<DropoutRates> RatesOf(std::span<const std::size_t> places) const;
   void NoteDropout();
   // Of the losses by the trained parameters, in their order. Undefined where a loss does not depend

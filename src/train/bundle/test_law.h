@@ -114,7 +114,7 @@ class Law {
         SLUICE_TRY(Join(bundle, 5, std::move(elsewhere)));
       }
       if (step == 13 || step == 15) bundle.SetWaiting(members_[3], step == 13);
-      SLUICE_ASSIGN(const std::vector<Group::Trained> trained, bundle.Step());
+      const std::vector<Group::Trained> trained = bundle.Step();
       // Some operators refuse NaN.
       for (const Group::Trained& each : trained)
         if (each.refused) SLUICE_TRY(LeaveRefused(bundle, each));
@@ -165,7 +165,7 @@ class Law {
     Group other = LawGroup(network_);
     SLUICE_TRY(other.Join(RecipeOf(0), LawSeed(0), std::nullopt));
     SLUICE_ASSIGN(const MemberId member, other.Join(RecipeOf(trial), LawSeed(trial), std::nullopt));
-    for (int step = 0; step < 4; ++step) SLUICE_TRY(other.Step());
+    for (int step = 0; step < 4; ++step) SLUICE_TRY(StepAll(other));
     return other.StateOf(member);
   }
 
@@ -174,11 +174,11 @@ class Law {
     Group alone = LawGroup(network_), moved = LawGroup(network_);
     SLUICE_ASSIGN(const MemberId always, alone.Join(recipe, LawSeed(trial), std::nullopt));
     SLUICE_ASSIGN(const MemberId after, moved.Join(recipe, LawSeed(trial), found));
-    for (std::int64_t step = 0; step < found.step; ++step) SLUICE_TRY(alone.Step());
+    for (std::int64_t step = 0; step < found.step; ++step) SLUICE_TRY(StepAll(alone));
     Note(std::to_string(trial), found, alone.StateOf(always));
     for (std::int64_t step = 0; step < further; ++step) {
-      SLUICE_TRY(alone.Step());
-      SLUICE_TRY(moved.Step());
+      SLUICE_TRY(StepAll(alone));
+      SLUICE_TRY(StepAll(moved));
     }
     Note(std::to_string(trial) + " later", moved.StateOf(after), alone.StateOf(always));
     return {};

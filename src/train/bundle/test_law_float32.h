@@ -51,21 +51,21 @@ inline Result<std::vector<LawDifference>> StepInFloat32(
   std::vector<MemberId> members;
   for (int trial = 0; trial < kTrials; ++trial) {
     // The last one is behind, so that not all trials have one batch.
-    if (trial == kTrials - 1) SLUICE_TRY(bundle.Step());
+    if (trial == kTrials - 1) SLUICE_TRY(StepAll(bundle));
     SLUICE_ASSIGN(const MemberId member,
                   bundle.Join(LawRecipe(shape, trial + 1), LawSeed(trial), std::nullopt));
     members.push_back(member);
   }
-  for (int step = 0; step < 3; ++step) SLUICE_TRY(bundle.Step());
+  for (int step = 0; step < 3; ++step) SLUICE_TRY(StepAll(bundle));
   std::vector<TrialState> before;
   for (const MemberId member : members) before.push_back(bundle.StateOf(member));
-  SLUICE_TRY(bundle.Step());
+  SLUICE_TRY(StepAll(bundle));
   std::vector<LawDifference> differences;
   for (int trial = 0; trial < kTrials; ++trial) {
     const recipe::TrialRecipe recipe = LawRecipe(shape, trial + 1);
     Group group = LawGroup(network);
     SLUICE_ASSIGN(const MemberId member, group.Join(recipe, LawSeed(trial), before[trial]));
-    SLUICE_TRY(group.Step());
+    SLUICE_TRY(StepAll(group));
     const TrialState alone = group.StateOf(member), found = bundle.StateOf(members[trial]);
     const std::vector<at::Tensor>& moments = before[trial].moment1;
     double squares = 0;  // of what the step adds to the moments
@@ -114,7 +114,7 @@ inline Result<std::vector<LawDifference>> RunsInFloat32(
     for (const int trial : trials) SLUICE_TRY(group.Join(recipe, LawSeed(trial), std::nullopt));
     std::vector<double> means(trials.size());
     for (std::int64_t step = 0; step < kLawSteps; ++step) {
-      SLUICE_ASSIGN(const std::vector<Group::Trained> trained, group.Step());
+      const std::vector<Group::Trained> trained = group.Step();
       for (std::size_t i = 0; i < means.size(); ++i)
         if (step >= kLawSteps - kLastSteps) means[i] += trained[i].loss / kLastSteps;
     }

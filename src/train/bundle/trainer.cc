@@ -10,9 +10,11 @@
 #include <utility>
 
 #include "client/checkpoints.h"
+#include "data/batches/batch_order.h"
 #include "model/example_sizes.h"
 #include "model/network.h"
 #include "train/bundle/batch_source.h"
+#include "train/failure.h"
 
 namespace sluice::train {
 
@@ -71,21 +73,31 @@ Status Trainer::Run() {
 
 void Trainer::HandleNews(client::News news) {
   for (const MustLeave& each : news.must_leave) Leave(each);
-  for (wire::Assign& each : news.joined) Begin(std::move(each));
+  bool is_full = false;
+  for (wire::Assign& each : news.joined) {
+    const bool has_left =
+        std::ranges::find(news.must_leave, each.at, &MustLeave::at) != news.must_leave.end();
+    if (!has_left && !Begin(std::move(each))) is_full = true;
+  }
+  if (is_full) TakeNoMore();
   for (const client::NewTarget& each : news.targets) NoteTarget(each);
   if (!news.alone.empty()) options_.say(news.alone);
 }
 
-void Trainer::Begin(wire::Assign assign) {
+bool Trainer::Begin(wire::Assign assign) {
   const LaunchRef at = assign.at;
-  auto running = Start(assign);
-  if (!running) {
-    if (const Status told = client_.LeaveAsFailed(at, running.error().message); !told)
-      options_.say(told.error().message);
-    return;
+  auto running = Guarded("the trial", [&] { return Start(assign); });
+  if (running) {
+    launch_of_[{running->shape, running->member}] = at;
+    running_.emplace(at, std::move(*running));
+    return true;
   }
-  launch_of_[{running->shape, running->member}] = at;
-  running_.emplace(at, std::move(*running));
+  if (running.error().code == ErrorCode::kUnavailable && !running_.empty()) {
+    HandBack(at, running.error().message);
+    return false;
+  }
+  Fail(at, running.error().message);
+  return true;
 }
 
 Result<std::unique_ptr<Group>> Trainer::OpenGroup(const recipe::TrialRecipe& shape) {
@@ -129,30 +141,45 @@ Result<Trainer::Running> Trainer::Start(const wire::Assign& assign) {
   running.reported = assign.work;
   running.best = assign.best;
   running.shape = running.recipe.ShapeKey();
-  auto& group = groups_[running.shape];
-  if (!group) {
-    auto opened = OpenGroup(running.recipe);
-    if (!opened) {
-      groups_.erase(running.shape);
-      return std::unexpected(std::move(opened).error());
-    }
-    group = std::move(*opened);
-    for (const std::string& note : group->network().notes()) options_.say(note);
+  if (!groups_.contains(running.shape)) {
+    SLUICE_ASSIGN(auto opened, OpenGroup(running.recipe));
+    for (const std::string& note : opened->network().notes()) options_.say(note);
+    groups_.emplace(running.shape, std::move(opened));
   }
+  const auto& group = groups_.at(running.shape);
   std::optional<TrialState> state;
   client::Checkpoints checkpoints(client_, assign);
   SLUICE_ASSIGN(const std::optional<std::string> latest, checkpoints.Latest());
   if (latest) {
     SLUICE_ASSIGN(LoadedTrial loaded,
                   LoadTrial(*latest, group->network().network(), group->network().real()));
-    state = std::move(loaded.state);
     running.loss_sum = loaded.notes.loss_sum;
     running.losses = loaded.notes.losses;
+    SLUICE_ASSIGN(state, StateFor(running.recipe, *group, std::move(loaded)));
     running.saved_work = state->step / group->steps_per_unit();
   }
   SLUICE_ASSIGN(running.member, group->Join(running.recipe, assign.seed, std::move(state)));
   running.saved_s = Now();
   return running;
+}
+
+Result<TrialState> Trainer::StateFor(const recipe::TrialRecipe& recipe, const Group& group,
+                                     LoadedTrial loaded) const {
+  if (loaded.notes.optimizer != recipe.optimizer.kind) {
+    return FailedPrecondition(fmt::format(
+        "expected a checkpoint of the optimizer {}, found one of {}: a fork goes on with the "
+        "optimizer of its parent",
+        recipe::Name(recipe.optimizer.kind), recipe::Name(loaded.notes.optimizer)));
+  }
+  const auto before = recipe::Resolve(recipe_, loaded.notes.recipe);
+  if (!before || before->batch == recipe.batch || recipe_.unit != "epoch")
+    return std::move(loaded.state);
+  const data::BatchOrder order({.examples = data_.train->count(), .batch = before->batch});
+  const std::int64_t then = order.steps_per_epoch();
+  const std::int64_t now = group.steps_per_unit();
+  std::int64_t& step = loaded.state.step;
+  step = step / then * now + step % then * now / then;
+  return std::move(loaded.state);
 }
 
 void Trainer::NoteTarget(const client::NewTarget& target) {
@@ -183,9 +210,15 @@ void Trainer::Fail(LaunchRef at, const std::string& reason) {
     options_.say(told.error().message);
 }
 
-void Trainer::FailOrDiverge(LaunchRef at, const Error& refused) {
-  if (refused.code == ErrorCode::kFailedPrecondition) return ReportDiverged(at);
-  Fail(at, refused.message);
+void Trainer::Refused(LaunchRef at, const Error& why) {
+  if (why.code == ErrorCode::kFailedPrecondition) return ReportDiverged(at);
+  if (why.code != ErrorCode::kUnavailable || running_.size() == 1) return Fail(at, why.message);
+  // There is not enough memory for it beside the others. Trials that are due for a report have none
+  // of that work saved: they would go on without the report.
+  const Running& running = running_.at(at);
+  if (!IsDue(running, GroupOf(running).StepOf(running.member))) Save(running_.at(at));
+  HandBack(at, why.message);
+  TakeNoMore();
 }
 
 void Trainer::Leave(const MustLeave& must_leave) {
@@ -206,12 +239,14 @@ bool Trainer::Save(Running& running) {
   const double before_s = Now();
   client::Checkpoints checkpoints(client_, running.assign);
   const auto saved = checkpoints.Save(work, [&](const std::string& folder) {
-    return SaveTrial(folder, group.network().network(), group.StateOf(running.member),
-                     {.optimizer = running.recipe.optimizer.kind,
-                      .precision = running.recipe.precision,
-                      .recipe = running.assign.params,
-                      .loss_sum = running.loss_sum,
-                      .losses = running.losses});
+    return Guarded("its state", [&] {
+      return SaveTrial(folder, group.network().network(), group.StateOf(running.member),
+                       {.optimizer = running.recipe.optimizer.kind,
+                        .precision = running.recipe.precision,
+                        .recipe = running.assign.params,
+                        .loss_sum = running.loss_sum,
+                        .losses = running.losses});
+    });
   });
   if (!saved) {
     options_.say(fmt::format("trial {}: the checkpoint could not be saved: {}",
@@ -236,19 +271,7 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
   const double before_s = Now();
   const std::size_t most_before = group.most_width();
   const bool beside_before = group.allows_side_by_side();
-  const auto trained = group.Step();
-  if (!trained) {
-    if (trained.error().code == ErrorCode::kUnavailable) {
-      HandOneBack(shape, trained.error().message);
-      return;
-    }
-    // PyTorch refuses each of them.
-    std::vector<LaunchRef> all;
-    for (const auto& [at, running] : running_)
-      if (running.shape == shape) all.push_back(at);
-    for (const LaunchRef at : all) FailOrDiverge(at, trained.error());
-    return;
-  }
+  const std::vector<Group::Trained> trained = group.Step();
   if (group.most_width() < most_before) {
     options_.say(
         fmt::format("the memory does not suffice for {} trials in one program: at most {} "
@@ -261,10 +284,12 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
   const double trained_s = Now() - before_s;
   save_budget_.Trained(trained_s);
   std::vector<LaunchRef> due;
-  for (const Group::Trained& each : *trained) {
+  bool handed_back = false;  // what memory it held may suffice for the others
+  for (const Group::Trained& each : trained) {
     const LaunchRef at = launch_of_.at({shape, each.member});
     if (each.refused) {
-      FailOrDiverge(at, *each.refused);
+      const bool is_scarce = each.refused->code == ErrorCode::kUnavailable;
+      if (!is_scarce || !std::exchange(handed_back, true)) Refused(at, *each.refused);
       continue;
     }
     Running& running = running_.at(at);
@@ -280,7 +305,7 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
   if (!due.empty()) ReportDue(group, due);
   // While arrangements are measured, some of them are slow.
   if (group.IsMeasuring()) return;
-  speeds_[shape].Trained(trained->size(), trained_s + Now() - evaluated_s);
+  speeds_[shape].Trained(trained.size(), trained_s + Now() - evaluated_s);
   for (const LaunchRef at : due) {
     if (!running_.contains(at)) continue;
     TellSpeed(group, at);

@@ -60,21 +60,28 @@ class Trainer {
   Group& GroupOf(const Running& running) { return *groups_.at(running.shape); }
 
   void HandleNews(client::News news);
-  void Begin(wire::Assign assign);
+  // Returns whether there was room for the trial beside those that are trained here.
+  bool Begin(wire::Assign assign);
   Result<std::unique_ptr<Group>> OpenGroup(const recipe::TrialRecipe& shape);
   Result<Running> Start(const wire::Assign& assign);
+  // The state of a checkpoint, for a trial that may be a fork of the one that wrote it. With
+  // batches of another size it goes on after as many epochs.
+  Result<TrialState> StateFor(const recipe::TrialRecipe& recipe, const Group& group,
+                              LoadedTrial loaded) const;
   void Leave(const client::MustLeave& must_leave);
   // Forgets a trial that is trained here.
   void Drop(client::LaunchRef at);
   void End(client::LaunchRef at, client::Client::As as);
   void Fail(client::LaunchRef at, const std::string& reason);
-  // PyTorch refused to go on with a trial. It has diverged if an operator refused numbers that are
-  // not finite; otherwise it fails.
-  void FailOrDiverge(client::LaunchRef at, const Error& refused);
+  // A trial cannot go on here. It has diverged if an operator refused numbers that are not finite.
+  // It is handed back if there is not enough memory for it beside others. Otherwise it fails.
+  void Refused(client::LaunchRef at, const Error& why);
   void NoteTarget(const client::NewTarget& target);
 
   void TrainGroup(const std::string& shape, Group& group);
-  void HandOneBack(const std::string& shape, const std::string& why);
+  void HandBack(client::LaunchRef at, const std::string& why);
+  // From now on this process takes no more trials at once than it has.
+  void TakeNoMore();
   // Which of the trials that have just trained are to be reported now.
   bool IsDue(const Running& running, std::int64_t steps) const;
   // Forgets the losses so far if those of the next report begin after this step.

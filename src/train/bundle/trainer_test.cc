@@ -2,8 +2,10 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -42,6 +44,26 @@ data::DataSpec SmallData(const std::string& folder) {
   spec.validation_fraction = 0.2;
   return spec;
 }
+
+// While it lives, this process gets so much more memory, and no more.
+class MemoryLimit {
+ public:
+  explicit MemoryLimit(std::int64_t more) {
+    std::ifstream status("/proc/self/status");
+    std::int64_t kib = 0;
+    for (std::string name; status >> name;)
+      if (name == "VmData:") status >> kib;
+    EXPECT_EQ(getrlimit(RLIMIT_DATA, &before_), 0);
+    const rlimit limit{.rlim_cur = static_cast<rlim_t>(kib * 1024 + more),
+                       .rlim_max = before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_DATA, &limit), 0);
+  }
+  ~MemoryLimit() { (void)setrlimit(RLIMIT_DATA, &before_); }
+  MemoryLimit(const MemoryLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 recipe::Recipe SmallRecipe(const std::string& folder) {
   recipe::Recipe recipe;
@@ -276,6 +298,25 @@ TEST_F(TrainerTest, WhatATrialCannotBeTrainedWithFailsThatTrialAlone) {
   EXPECT_EQ(Await<wire::Report>().at, second.at);
 }
 
+TEST_F(TrainerTest, ATrialThatFindsTooLittleMemoryBesideOthersIsHandedBack) {
+  recipe::Recipe recipe = SmallRecipe(folder_);
+  recipe.settings["model.network"] = "zoo:mlp,in=4,hidden={hidden},layers=2,classes=2";
+  wire::Assign first = Assign(TestLaunch(7), R"({"lr": 0.1, "batch": 8, "hidden": 8})");
+  wire::Assign second = Assign(TestLaunch(8), R"({"lr": 0.1, "batch": 8, "hidden": 8192})");
+  first.target = 1;
+  Begin(first, recipe);
+  EXPECT_EQ(Await<wire::Report>().at, first.at);
+  {
+    const MemoryLimit limit(std::int64_t{256} << 20);  // its largest weight takes 512 MiB
+    world_.controller().Send(second);
+    EXPECT_EQ(Await<wire::Released>().at, second.at);
+    EXPECT_EQ(Await<wire::Capacity>().capacity, 1);
+  }
+  EXPECT_THAT(Said(), HasSubstr("trial 8 is handed back: zoo:mlp"));
+  world_.controller().Send(wire::Budget{.at = first.at, .target = 2});
+  EXPECT_EQ(Await<wire::Report>().work, 2);
+}
+
 TEST_F(TrainerTest, ACheckpointOfAnotherNetworkFailsTheTrial) {
   wire::Assign first = Assign(TestLaunch(7), R"({"lr": 0.1, "batch": 8})");
   first.target = 1;
@@ -290,6 +331,58 @@ TEST_F(TrainerTest, ACheckpointOfAnotherNetworkFailsTheTrial) {
   second.work = 1;
   Begin(second, other);
   EXPECT_THAT(Await<wire::Failed>().reason, HasSubstr("trial.json: expected "));
+}
+
+// A fork begins with a copy of its parent's checkpoint.
+TEST_F(TrainerTest, AForkWithAnotherBatchSizeGoesOnAfterAsManyEpochs) {
+  wire::Assign first = Assign(TestLaunch(7), R"({"lr": 0.1, "batch": 8})");
+  first.target = 3;
+  Begin(first);
+  while (reports_[TrialId(7)].size() < 3) Await<wire::Report>();
+  world_.controller().Send(wire::Pause{.at = first.at});
+  Await<wire::Paused>();
+  Finish();
+  wire::Assign fork = Assign(TestLaunch(8), R"({"lr": 0.1, "batch": 16})");
+  fork.checkpoint_dir = first.checkpoint_dir;
+  fork.work = 3;
+  fork.target = 4;
+  Begin(fork);
+  EXPECT_EQ(Await<wire::Report>().work, 4);
+  world_.controller().Send(wire::Stop{.at = fork.at, .why = "complete"});
+  Await<wire::Done>();
+  const auto about = data::ReadFile(fork.checkpoint_dir + "/latest/trial.json");
+  EXPECT_THAT(about, HasSubstr("\"step\":8,")) << "two batches in each of four epochs";
+}
+
+TEST_F(TrainerTest, ACheckpointOfAnotherOptimizerFailsTheTrial) {
+  wire::Assign first = Assign(TestLaunch(7), R"({"lr": 0.1, "batch": 8})");
+  first.target = 1;
+  Begin(first);
+  Await<wire::Report>();
+  world_.controller().Send(wire::Pause{.at = first.at});
+  Await<wire::Paused>();
+  Finish();
+  recipe::Recipe other = SmallRecipe(folder_);
+  other.settings["train.optimizer"] = "sgd";
+  wire::Assign second = Assign(TestLaunch(7, 2), first.params);
+  second.work = 1;
+  Begin(second, other);
+  EXPECT_THAT(Await<wire::Failed>().reason,
+              HasSubstr("expected a checkpoint of the optimizer sgd, found one of adam"));
+}
+
+TEST_F(TrainerTest, ATrialThatMustLeaveAtOnceIsNotTrainedOn) {
+  wire::Assign first = Assign(TestLaunch(7), R"({"lr": 0.1, "batch": 8})");
+  first.target = 1;
+  Begin(first);
+  Await<wire::Report>();
+  const wire::Assign second = Assign(TestLaunch(8), first.params);
+  world_.controller().Send(second);
+  world_.controller().Send(wire::Pause{.at = second.at});
+  EXPECT_EQ(Await<wire::Paused>().at, second.at);
+  world_.controller().Send(wire::Budget{.at = first.at, .target = 6});
+  while (reports_[TrialId(7)].size() < 6) Await<wire::Report>();
+  EXPECT_EQ(Said(), "") << "reports of a launch that has left are refused";
 }
 
 TEST_F(TrainerTest, ANetworkThatDoesNotTakeTheDataFailsTheTrial) {

@@ -38,8 +38,8 @@ constexpr std::string_view kCheckHelp =
 NETWORK is an archive (net.pt2), or zoo:NAME, which has no stored outputs. The exit status is 0 if
 nothing differs and 1 otherwise. What cannot be checked is called unchecked.
 
-  --scale S         fused and fallbacks: at this scale; coordinates: from a quarter of it on, instead
-                    of from 1
+  --scale S         fused and fallbacks: at this scale; coordinates: from a quarter of it on,
+                    instead of from 1
   --optimizer NAME  for coordinates: sgd, adam (the default) or adamw
   --rule NAME       for coordinates: how narrow networks are parametrised, as 'rule' below 'model'
   --keep-readout    for coordinates: readouts do not begin at 0, as 'readout: keep'

@@ -106,7 +106,7 @@ Result<SizesByName> SizesAfterTraining(TrainedNetwork opened, const recipe::Tria
                   group.Join(recipe, static_cast<std::uint64_t>(seed), std::nullopt));
     members.push_back(member);
   }
-  for (std::int64_t step = 0; step < kCheckedSteps; ++step) SLUICE_TRY(group.Step());
+  for (std::int64_t step = 0; step < kCheckedSteps; ++step) SLUICE_TRY(StepAll(group));
 
   model::Graph probed = network->graph();
   probed.outputs = layers;

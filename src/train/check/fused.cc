@@ -80,7 +80,7 @@ Result<FusedCheck> CheckFused(const std::string& name, double scale) {
                     together.Join(FusedRecipe(name, scale, trial), trial, std::nullopt));
       members.push_back(member);
     }
-    SLUICE_TRY(together.Step());
+    SLUICE_TRY(StepAll(together));
   }
   FusedCheck worst;
   for (int trial = 0; trial < kTrials; ++trial) {
@@ -88,7 +88,7 @@ Result<FusedCheck> CheckFused(const std::string& name, double scale) {
     SLUICE_ASSIGN(const MemberId member,
                   alone.Join(FusedRecipe(name, scale, trial), trial, std::nullopt));
     const TrialState found = together.StateOf(members[trial]);
-    for (std::int64_t step = 0; step < found.step; ++step) SLUICE_TRY(alone.Step());
+    for (std::int64_t step = 0; step < found.step; ++step) SLUICE_TRY(StepAll(alone));
     const FusedCheck check = CompareStates(network->graph(), found, alone.StateOf(member));
     if (check.difference > worst.difference || std::isnan(check.difference)) worst = check;
   }

@@ -17,6 +17,7 @@
 #include "model/read/archive.h"
 #include "train/default_type.h"
 #include "train/draws.h"
+#include "train/failure.h"
 #include "train/program.h"
 #include "train/state/tensor_types.h"
 
@@ -193,7 +194,9 @@ Result<Comparison> CompareEvaluation(const model::Graph& graph, const ExamplesRu
                                      const data::TensorFile& file, double fraction,
                                      std::vector<ComparedOutput>& all) {
   if (Numbered(file, "eval_output.").empty()) return UncheckedEvaluation(file);
-  const auto cannot = [](const Error& error) {
+  const auto cannot = [](const Error& error) -> Result<Comparison> {
+    // With more memory it might be evaluated.
+    if (error.code == ErrorCode::kUnavailable) return std::unexpected(error);
     return Comparison{.verdict = Comparison::Verdict::kDiffers,
                       .about = fmt::format("the trainer cannot evaluate it: {}", error.message)};
   };
@@ -246,12 +249,8 @@ Result<ExamplesCheck> CheckArchive(const std::string& name) {
 }  // namespace
 
 Result<ExamplesCheck> CheckExamples(const std::string& archive) {
-  try {
-    return CheckArchive(archive);
-  } catch (const c10::Error& error) {
-    return InvalidArgument(
-        fmt::format("{}: PyTorch refuses: {}", archive, error.what_without_backtrace()));
-  }
+  return Guarded(fmt::format("{}: PyTorch refuses", archive),
+                 [&] { return CheckArchive(archive); });
 }
 
 Result<ExamplesCheck> CheckExamples(const model::Graph& training,

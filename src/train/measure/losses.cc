@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "model/loss.h"
+#include "train/failure.h"
 #include "train/measure/class_rows.h"
 
 namespace sluice::train {
@@ -149,10 +150,9 @@ Result<LossSums> LossSumsOfTrials(LossKind kind, const LossInput& input,
       case LossKind::kNll: return ClassSums(kind, wide, smoothing, type);
       default: return ElementSums(kind, wide, type);
     }
-  } catch (const c10::Error& error) {
-    return InvalidArgument(fmt::format("{} of an output {} and targets {}: {}", LossName(kind),
-                                       SizesText(input.output), SizesText(input.target),
-                                       error.what_without_backtrace()));
+  } catch (const std::exception& error) {
+    return FailureOf(error, fmt::format("{} of an output {} and targets {}", LossName(kind),
+                                        SizesText(input.output), SizesText(input.target)));
   }
 }
 

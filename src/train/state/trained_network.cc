@@ -41,6 +41,20 @@ Status CheckFits(const model::Graph& graph) {
       has / 0x1p30, takes / 0x1p30));
 }
 
+// Archives may hold parameters of any type.
+Status CheckTrainedTypes(const model::Graph& graph) {
+  for (const model::Parameter& parameter : graph.parameters) {
+    const model::DType type = graph.value(parameter.value).dtype;
+    if (!parameter.trainable || type == model::DType::kFloat32 || type == model::DType::kFloat64)
+      continue;
+    return InvalidArgument(fmt::format(
+        "'{}': expected float32 or float64, since it is trained, found {}: export the network with "
+        "module.float(); `precision` says in which precision it is trained",
+        Shown(parameter.name), model::Name(type)));
+  }
+  return {};
+}
+
 std::string FingerprintOf(const model::Graph& graph) {
   Digest digest;
   digest.Add(graph.parameters.size());
@@ -149,6 +163,7 @@ Status Complete(const recipe::TrialRecipe& recipe, const model::Network& network
   made.graph = model::Multiplied(narrow.graph, parametrisation.multipliers);
   made.fingerprint = FingerprintOf(made.graph);
   SLUICE_TRY(CheckFits(made.graph));
+  SLUICE_TRY(CheckTrainedTypes(made.graph));
   std::optional<model::Archive> archive;
   if (!model::IsOfZoo(recipe.network)) {
     SLUICE_ASSIGN(archive, model::Archive::Open(recipe.network));

@@ -1,10 +1,11 @@
 // A controller while a checkpoint is copied: what waits for the copy, and what does not. And a
-// controller whose worker of several trials has replaced its process.
+// controller whose worker has replaced its process.
+
+#include "control/controller.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "control/controller.h"
 #include "engine/test_engine.h"
 
 namespace sluice {
@@ -28,7 +29,10 @@ class IdleSite final : public Site {
   std::map<wire::LaunchRef, std::vector<std::string>> spools;
 
   Time Now() const override { return Time{}; }
-  TimerId At(Time, std::function<void()>) override { return 1; }
+  TimerId At(Time time, std::function<void()>) override {
+    if (time == Time{} + Timeouts{}.grace) calls_.push_back("wait for the grace period");
+    return 1;
+  }
   void Cancel(TimerId) override {}
   Status Spawn(const Trial& trial) override {
     calls_.push_back(fmt::format("start {}.{}", Number(trial.id), Number(trial.launch.id)));
@@ -66,6 +70,11 @@ class IdleSite final : public Site {
     if (const auto* assign = std::get_if<wire::Assign>(&message)) {
       calls_.push_back(
           fmt::format("assign {}.{}", Number(assign->at.trial), Number(assign->at.launch)));
+    }
+    if (const auto* refuse = std::get_if<wire::Refuse>(&message)) {
+      calls_.push_back(refuse->at ? fmt::format("refuse {}.{}", Number(refuse->at->trial),
+                                                Number(refuse->at->launch))
+                                  : "refuse the process");
     }
   }
   void Close(PeerId) override {}
@@ -139,50 +148,137 @@ class ControllerCopyTest : public ::testing::Test {
   std::unique_ptr<Controller> controller_;
 };
 
-TEST(ControllerBundleTest, ALaunchWhoseEndIsInTheSpoolIsNotGivenAgain) {
-  const std::string lines =
-      "trials: 2\nsampler: random\nresources: {cpus: 1}\n"
-      "fuse: {most: 2}\npolicy: hydro\nretries: 0\n";
-  IdleSite site;
-  OneBatchCommitter committer;
-  MuteSearcher searcher;
-  Controller::Parts parts;
-  parts.study = kStudy;
-  parts.engine = NewEngine("hydro");
-  (void)parts.engine->Apply({Time{}, StudyCreated{.study = kStudy,
-                                                  .source = SourceOf(lines),
-                                                  .folder = "/",
-                                                  .seed = 1,
-                                                  .spec = SpecOf(lines)}});
-  Controller controller(std::move(parts), site, committer, searcher);
-  const auto commit = [&] {
-    for (controller.Flush(); committer.busy(); controller.Flush()) {
-      committer.is_busy = false;
-      controller.Committed({});
+// A controller of a study of two trials, of which one can run. The test plays their process.
+class ControllerSpeakerTest : public ::testing::Test {
+ protected:
+  explicit ControllerSpeakerTest(const std::string& policy = "fifo",
+                                 const std::string& more_lines = "") {
+    const std::string lines =
+        "trials: 2\nsampler: random\nresources: {cpus: 1}\nretries: 0\nbudget: {max: 9}\n"
+        "policy: " +
+        policy + "\n" + more_lines;
+    Controller::Parts parts;
+    parts.study = kStudy;
+    parts.engine = NewEngine(policy);
+    (void)parts.engine->Apply({Time{}, StudyCreated{.study = kStudy,
+                                                    .source = SourceOf(lines),
+                                                    .folder = "/",
+                                                    .seed = 1,
+                                                    .spec = SpecOf(lines)}});
+    controller_ = std::make_unique<Controller>(std::move(parts), site_, committer_, searcher_);
+    controller_->Begin({ControllerStarted{{NodeOf(1 * kWhole)}}});
+    for (std::uint64_t counter : {0, 1})
+      controller_->Answered({.counter = counter, .point = Point{0.5}, .fork = {}});
+    Commit();
+  }
+
+  // The process replaces its program and connects again.
+  void Connect(PeerId peer, const wire::Hello& hello) {
+    site_.speaker = Speaker{.speaks = true, .pid = 7, .start = 1, .image = peer};
+    controller_->workforce().Connected(peer);
+    Say(peer, hello);
+  }
+  void Say(PeerId peer, const wire::FromWorker& message) {
+    controller_->workforce().Heard(peer, wire::Encode(message));
+    Commit();
+  }
+  void Commit() {
+    for (controller_->Flush(); committer_.busy(); controller_->Flush()) {
+      committer_.is_busy = false;
+      controller_->Committed({});
     }
-  };
-  controller.Begin({ControllerStarted{{NodeOf(1 * kWhole)}}});
-  for (std::uint64_t counter : {0, 1})
-    controller.Answered({.counter = counter, .point = Point{0.5}, .fork = {}});
-  commit();
-  const wire::LaunchRef first{TrialId(1), LaunchId(1)};
-  const wire::LaunchRef second{TrialId(2), LaunchId(1)};
-  wire::Hello hello{.version = 2, .worker = "1.1", .launches = {first}};
+  }
+  const Trial& TrialOf(int trial) { return *controller_->engine().trial(TestEngine::Key(trial)); }
+
+  IdleSite site_;
+  OneBatchCommitter committer_;
+  MuteSearcher searcher_;
+  std::unique_ptr<Controller> controller_;
+  const wire::LaunchRef first_{TrialId(1), LaunchId(1)};
+  const wire::LaunchRef second_{TrialId(2), LaunchId(1)};
+};
+
+class ControllerBundleTest : public ControllerSpeakerTest {
+ protected:
+  ControllerBundleTest() : ControllerSpeakerTest("hydro", "fuse: {most: 2}\n") {}
+};
+
+TEST_F(ControllerBundleTest, ALaunchWhoseEndIsInTheSpoolIsNotGivenAgain) {
+  wire::Hello hello{.version = 2, .worker = "1.1", .launches = {first_}};
   hello.capacity = 2;
-  const auto connect = [&](PeerId peer, std::uint64_t image) {
-    site.speaker = Speaker{.speaks = true, .pid = 7, .start = 1, .image = image};
-    controller.workforce().Connected(peer);
-    controller.workforce().Heard(peer, wire::Encode(hello));
-    commit();
+  Connect(1, hello);
+  EXPECT_THAT(site_.TakeCalls(), ElementsAre("start 1.1", "assign 2.1"));
+  site_.spools[second_] = {wire::Encode(wire::Failed{second_, 1, "no more memory"})};
+  Connect(2, hello);
+  EXPECT_THAT(site_.TakeCalls(), IsEmpty());
+  EXPECT_EQ(TrialOf(2).state, TrialState::kFailed);
+  EXPECT_EQ(TrialOf(2).note, "no more memory");
+}
+
+// The first message of a process is the first moment at which its number tells what an earlier
+// process left behind.
+TEST_F(ControllerBundleTest, OnlyTheLaunchThatAnEarlierProcessEndedIsRefused) {
+  wire::Hello hello{.version = 2, .worker = "1.1", .launches = {first_}};
+  hello.capacity = 2;
+  Connect(1, hello);
+  site_.spools[first_] = {wire::Encode(wire::Report{first_, 1, 1, {{"loss", 1}}}),
+                          wire::Encode(wire::Done{first_, 2})};
+  Connect(2, hello);
+  EXPECT_THAT(site_.TakeCalls(), ElementsAre("start 1.1", "assign 2.1", "assign 2.1"));
+  Say(2, wire::Report{first_, wire::kConversation + 1, 1, {{"loss", 1}}});
+  EXPECT_THAT(site_.TakeCalls(), ElementsAre("refuse 1.1"));
+  EXPECT_EQ(TrialOf(1).state, TrialState::kComplete);
+  EXPECT_EQ(TrialOf(1).reports, 1);
+  Say(2, wire::Report{second_, wire::kConversation + 1, 1, {{"loss", 1}}});
+  EXPECT_EQ(TrialOf(2).reports, 1);
+}
+
+TEST_F(ControllerSpeakerTest, ALaunchThatAnEarlierProcessPausedIsRefusedAndStartsAgain) {
+  const wire::Hello hello{.version = 1, .worker = "1.1", .reuse = true, .launches = {first_}};
+  Connect(1, hello);
+  Say(1, wire::Report{first_, 1, 1, {{"loss", 1}}});
+  site_.spools[first_] = {wire::Encode(wire::Paused{first_, 2})};
+  Connect(2, hello);
+  (void)site_.TakeCalls();
+  Say(2, wire::Report{first_, wire::kConversation + 1, 2, {{"loss", 1}}});
+  EXPECT_EQ(TrialOf(1).reports, 1);
+  EXPECT_THAT(site_.TakeCalls(), Contains("refuse the process"));
+}
+
+TEST_F(ControllerSpeakerTest, AWorkerThatConnectsAgainHasTimeToCompleteItsTrial) {
+  const wire::Hello hello{.version = 1, .worker = "1.1", .reuse = true, .launches = {first_}};
+  Connect(1, hello);
+  Say(1, wire::Report{first_, 1, 9, {{"loss", 1}}});
+  EXPECT_TRUE(TrialOf(1).leaving);
+  controller_->workforce().Closed(1);
+  Connect(1, hello);
+  EXPECT_THAT(site_.TakeCalls(), Not(Contains("wait for the grace period")));
+}
+
+TEST_F(ControllerSpeakerTest, AMessageOfAnEndedLaunchSaysNothingOfTheNumbersOfTheNext) {
+  const auto report = [this](wire::LaunchRef at, Work work) {
+    return wire::Report{.at = at, .seq = 1, .work = work, .values = {{"loss", 1}}};
   };
-  connect(1, 1);
-  EXPECT_THAT(site.TakeCalls(), ElementsAre("start 1.1", "assign 2.1"));
-  site.spools[second] = {wire::Encode(wire::Failed{second, 1, "no more memory"})};
-  connect(2, 2);
-  EXPECT_THAT(site.TakeCalls(), IsEmpty());
-  const Trial& trial = *controller.engine().trial(TestEngine::Key(2));
-  EXPECT_EQ(trial.state, TrialState::kFailed);
-  EXPECT_EQ(trial.note, "no more memory");
+  const wire::Hello hello{.version = 1, .worker = "1.1", .reuse = true, .launches = {first_}};
+  Connect(1, hello);
+  Say(1, report(first_, 1));
+  Say(1, wire::Done{first_, 2});
+  Say(1, wire::Ready{});
+  controller_->Answered({.counter = 1, .point = Point{0.5}, .fork = {}});
+  Commit();
+  EXPECT_THAT(site_.TakeCalls(), ElementsAre("start 1.1", "assign 2.1"));
+  Say(1, report(second_, 1));
+  // Later programs of the process count from 1 again. The last one tells of its first launch first.
+  wire::Hello again = hello;
+  again.launches = {second_};
+  Connect(2, again);
+  Say(2, report(second_, 2));
+  EXPECT_EQ(TrialOf(2).reports, 2);
+  Connect(3, hello);
+  Say(3, wire::Done{first_, 1});
+  Say(3, wire::Ready{});
+  Say(3, report(second_, 3));
+  EXPECT_EQ(TrialOf(2).reports, 3);
 }
 
 TEST_F(ControllerCopyTest, ParentAndForkStartOnceTheCopyIsOnDisk) {
