@@ -17,6 +17,7 @@
 #include "recipe/recipe.h"
 #include "train/bundle/trainer.h"
 #include "train/check/command.h"
+#include "train/failure.h"
 #include "train/tensor_bound.h"
 
 namespace sluice::train {
@@ -134,7 +135,10 @@ int RunTrainer(int argc, char** argv) {
   if (verb != "train") return WrongUsage(fmt::format("expected train or check, found '{}'", verb));
   const auto flags = ReadTrainFlags(words.subspan(1));
   if (!flags) return WrongUsage(flags.error().message);
-  if (const Status trained = TrainTrials(*flags); !trained) {
+  // What is thrown here leaves trials half changed. They go on from their checkpoints, in another
+  // process.
+  const Status trained = Guarded("training", [&] { return TrainTrials(*flags); });
+  if (!trained) {
     Say(trained.error().message);
     return 1;
   }

@@ -1,9 +1,7 @@
 #include "train/bundle/group.h"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -48,7 +46,7 @@ std::optional<Group::Place> Group::PlaceOf(MemberId member) const {
 
 void Group::Leave(MemberId member) {
   if (const auto place = PlaceOf(member)) {
-    stacks_[place->stack].Remove({{place->at}});
+    stacks_[place->stack].Remove(place->at);
     std::erase(in_stacks_[place->stack], member);
   }
   members_.erase(member);
@@ -79,7 +77,7 @@ std::int64_t Group::StepOf(MemberId member) const {
   return members_.at(member).parked->step;
 }
 
-void Group::Arrange(std::size_t width) {
+Status Group::Arrange(std::size_t width) {
   // All states out of the stacks, then those that train into new ones. A stack that stays as it is
   // keeps its tensors.
   std::vector<std::vector<MemberId>> wanted;
@@ -88,15 +86,9 @@ void Group::Arrange(std::size_t width) {
     if (wanted.empty() || wanted.back().size() == width) wanted.emplace_back();
     wanted.back().push_back(id);
   }
-  std::vector<Stack> kept;
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
     if (i < wanted.size() && wanted[i] == in_stacks_[i]) continue;
-    std::vector<std::size_t> all(in_stacks_[i].size());
-    for (std::size_t at = 0; at < all.size(); ++at) all[at] = at;
-    std::vector<TrialState> states = stacks_[i].Remove(all);
-    for (std::size_t at = 0; at < all.size(); ++at)
-      members_.at(in_stacks_[i][at]).parked = std::move(states[at]);
-    in_stacks_[i].clear();
+    Park(std::exchange(in_stacks_[i], {}), stacks_[i].TakeAll());
   }
   stacks_.resize(wanted.size(), Stack(network_));
   in_stacks_.resize(wanted.size());
@@ -110,9 +102,18 @@ void Group::Arrange(std::size_t width) {
       states.push_back(std::move(*joined.parked));
       joined.parked.reset();
     }
-    stacks_[i].Add(members, std::move(states));
+    if (Status filled = stacks_[i].Fill(members, states); !filled) {
+      Park(wanted[i], std::move(states));
+      return filled;
+    }
     in_stacks_[i] = wanted[i];
   }
+  return {};
+}
+
+void Group::Park(const std::vector<MemberId>& members, std::vector<TrialState> states) {
+  for (std::size_t i = 0; i < members.size(); ++i)
+    members_.at(members[i]).parked = std::move(states[i]);
 }
 
 Arrangement Group::ArrangementFor(std::size_t trials) const {
@@ -130,38 +131,51 @@ void Group::ForStacks(std::size_t count, const std::function<void(std::size_t)>&
   for (std::size_t i = 0; i < count; ++i) task(i);
 }
 
-bool Group::NeedLess(std::size_t widest_failed) {
-  if (widest_failed > 1) {
-    LimitWidth(widest_failed / 2);
-  } else if (arrangement_.workers > 1) {
-    choice_.RuleOutSideBySide();
-  } else {
-    return false;
+void Group::NeedLess(std::size_t widest_failed, Error error, std::vector<Trained>& trained) {
+  if (widest_failed > 1) return LimitWidth(widest_failed / 2);
+  if (arrangement_.workers > 1) return choice_.RuleOutSideBySide();
+  // The last of the trials that have not trained.
+  const auto has_trained = [&](MemberId id) {
+    return std::ranges::find(trained, id, &Trained::member) != trained.end();
+  };
+  for (auto each = members_.rbegin(); each != members_.rend(); ++each) {
+    const auto& [id, joined] = *each;
+    if (joined.waiting || has_trained(id)) continue;
+    trained.push_back({.member = id, .steps = StepOf(id), .refused = std::move(error)});
+    return;
   }
-  return true;
 }
 
 std::vector<Group::Trained> Group::StepOneByOne(std::size_t stack, Batches& batches) {
-  const std::vector<MemberId>& ids = in_stacks_[stack];
-  std::vector<std::size_t> all(ids.size());
-  std::iota(all.begin(), all.end(), std::size_t{0});
-  std::vector<TrialState> states = stacks_[stack].Remove(all);
+  const std::vector<MemberId> ids = std::exchange(in_stacks_[stack], {});
+  std::vector<TrialState> states = stacks_[stack].TakeAll();
   std::vector<Trained> trained;
-  std::vector<Member> members;
   for (std::size_t at = 0; at < ids.size(); ++at) {
-    members.push_back(members_.at(ids[at]).member);
     Stack alone(network_);
-    alone.Add({{members.back()}}, {std::move(states[at])});
-    auto losses = alone.Step(batches);
-    Trained& each = trained.emplace_back(Trained{.member = ids[at], .steps = alone.step(0)});
-    if (losses) {
-      each.loss = losses->front();
-    } else {
-      each.refused = std::move(losses).error();
+    std::vector<TrialState> state;
+    state.push_back(std::move(states[at]));
+    Trained& each = trained.emplace_back(Trained{.member = ids[at], .steps = state[0].step});
+    Status stepped = alone.Fill({{members_.at(ids[at]).member}}, state);
+    if (stepped) {
+      const auto losses = alone.Step(batches);
+      if (losses) {
+        each.loss = losses->front();
+      } else {
+        stepped = std::unexpected(losses.error());
+      }
+      state = alone.TakeAll();
     }
-    states[at] = std::move(alone.Remove(std::array{std::size_t{0}}).front());
+    if (!stepped) each.refused = std::move(stepped).error();
+    each.steps = state[0].step;
+    states[at] = std::move(state[0]);
   }
-  stacks_[stack].Add(members, std::move(states));
+  std::vector<Member> members;
+  for (const MemberId id : ids) members.push_back(members_.at(id).member);
+  if (stacks_[stack].Fill(members, states)) {
+    in_stacks_[stack] = ids;
+  } else {
+    Park(ids, std::move(states));
+  }
   return trained;
 }
 
@@ -170,34 +184,33 @@ std::vector<Group::Trained> Group::Step() {
   std::vector<Trained> trained;
   if (trials == 0) return trained;
   arrangement_ = ArrangementFor(trials);
-  Arrange(arrangement_.width);
+  if (Status arranged = Arrange(arrangement_.width); !arranged) {
+    NeedLess(std::min(trials, arrangement_.width), std::move(arranged).error(), trained);
+    return trained;
+  }
   const double before_s = options_.seconds ? options_.seconds() : 0;
   StepBatches batches(*batches_);
   std::vector<Result<std::vector<double>>> losses(stacks_.size());
   ForStacks(stacks_.size(), [&](std::size_t i) { losses[i] = stacks_[i].Step(batches); });
-  std::optional<std::size_t> scarce;  // the last stack without enough memory
+  std::optional<Error> scarce;
   std::size_t widest_failed = 0;
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
-    if (!losses[i] && losses[i].error().code != ErrorCode::kUnavailable) {
+    if (losses[i]) {
+      for (std::size_t at = 0; at < losses[i]->size(); ++at)
+        trained.push_back(
+            {.member = in_stacks_[i][at], .steps = stacks_[i].step(at), .loss = (*losses[i])[at]});
+    } else if (losses[i].error().code == ErrorCode::kUnavailable) {
+      scarce = std::move(losses[i]).error();
+      widest_failed = std::max(widest_failed, in_stacks_[i].size());
+    } else {
       // One trial may be the reason, such as one that diverges: some operators refuse NaN.
       std::ranges::move(StepOneByOne(i, batches), std::back_inserter(trained));
-      continue;
     }
-    if (!losses[i]) {
-      scarce = i;
-      widest_failed = std::max(widest_failed, in_stacks_[i].size());
-      continue;
-    }
-    for (std::size_t at = 0; at < losses[i]->size(); ++at)
-      trained.push_back(
-          {.member = in_stacks_[i][at], .steps = stacks_[i].step(at), .loss = (*losses[i])[at]});
   }
-  if (!scarce) {
-    if (options_.seconds) choice_.Measured(trials, options_.seconds() - before_s);
-  } else if (!NeedLess(widest_failed)) {
-    trained.push_back({.member = in_stacks_[*scarce].front(),
-                       .steps = stacks_[*scarce].step(0),
-                       .refused = std::move(losses[*scarce]).error()});
+  if (scarce) {
+    NeedLess(widest_failed, *std::move(scarce), trained);
+  } else if (options_.seconds) {
+    choice_.Measured(trials, options_.seconds() - before_s);
   }
   return trained;
 }
@@ -217,7 +230,7 @@ Result<std::vector<Measured>> Group::Evaluate(const std::vector<MemberId>& membe
   std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>> by_stack;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto place = PlaceOf(members[i]);
-    SLUICE_CHECK(place, "a trial is evaluated where it was trained");
+    if (!place) return Unavailable("there is not enough memory for the trial's weights");
     by_stack[place->stack].emplace_back(place->at, i);
   }
   std::vector<std::size_t> stacks;

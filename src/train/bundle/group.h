@@ -70,7 +70,7 @@ class Group {
     return batches_->evaluation_examples() > 0 &&
            network_->evaluates_by() != model::EvaluationPlan::By::kNothing;
   }
-  // Evaluates these trials, in this order.
+  // Evaluates these trials, in this order. Fails with unavailable if there is not enough memory.
   Result<std::vector<Measured>> Evaluate(const std::vector<MemberId>& members) const;
 
   // Whether arrangements are still being tried.
@@ -94,18 +94,23 @@ class Group {
     std::optional<TrialState> parked;  // while it is in no stack
   };
 
-  // Puts all trials that train into stacks of this width, the earliest first.
-  void Arrange(std::size_t width);
+  // Puts all trials that train into stacks of this width, the earliest first. If there is not enough
+  // memory, fails with unavailable; trials are then in no stack.
+  Status Arrange(std::size_t width);
+  // Keeps the states of trials that are in no stack.
+  void Park(const std::vector<MemberId>& members, std::vector<TrialState> states);
   std::optional<Place> PlaceOf(MemberId member) const;
   std::size_t TrialsThatTrain() const;
   Arrangement ArrangementFor(std::size_t trials) const;
   // Calls the task with 0, 1, ... below `count`, each time for another stack: side by side if they
   // are arranged so.
   void ForStacks(std::size_t count, const std::function<void(std::size_t)>& task) const;
-  // Trains the trials of a stack one by one, and tells how each of them fared.
+  // Trains the trials of a stack one by one, and tells how each of them fared. If there is not
+  // enough memory to stack them again, they are in no stack then.
   std::vector<Trained> StepOneByOne(std::size_t stack, Batches& batches);
-  // Makes the next step need less memory than this one. Returns whether it can.
-  bool NeedLess(std::size_t widest_failed);
+  // Makes the next step need less memory than this one. If it cannot, refuses one of the trials
+  // that have not trained.
+  void NeedLess(std::size_t widest_failed, Error error, std::vector<Trained>& trained);
 
   std::shared_ptr<const PreparedNetwork> network_;
   Options options_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -23,100 +24,133 @@ at::Tensor Picked(const at::Tensor& stacked, std::span<const std::size_t> places
   return stacked.detach().index_select(0, at::tensor(indices, at::kLong));
 }
 
-at::Tensor CopyOfOne(const at::Tensor& stacked, std::size_t at) {
-  return stacked.detach()[static_cast<std::int64_t>(at)].clone();
+// One trial's part, without a copy.
+at::Tensor RowOf(const at::Tensor& stacked, std::size_t at) {
+  return stacked.detach()[static_cast<std::int64_t>(at)];
 }
 
-std::vector<std::size_t> AllBut(std::size_t count, std::span<const std::size_t> places) {
+// The parts of all trials: copies, so that the memory of the stack can be freed. Where there is not
+// enough memory for copies, there are none.
+std::vector<at::Tensor> RowsOf(const at::Tensor& stacked) {
+  std::vector<at::Tensor> rows;
+  for (std::size_t at = 0; at < static_cast<std::size_t>(stacked.size(0)); ++at)
+    rows.push_back(RowOf(stacked, at));
+  const auto copied = Guarded("", [&]() -> Result<std::vector<at::Tensor>> {
+    std::vector<at::Tensor> copies;
+    for (const at::Tensor& row : rows) copies.push_back(row.clone());
+    return copies;
+  });
+  return copied ? *copied : rows;
+}
+
+std::vector<std::size_t> AllBut(std::size_t count, std::size_t one) {
   std::vector<std::size_t> rest;
   for (std::size_t at = 0; at < count; ++at)
-    if (!std::ranges::binary_search(places, at)) rest.push_back(at);
+    if (at != one) rest.push_back(at);
   return rest;
 }
 
-// A stack of what trials bring along, behind what is there. Undefined if no trial has it. It is
-// taken from the trials, so that only one tensor at a time takes its memory twice.
-at::Tensor Joined(const at::Tensor& before, std::span<TrialState> states,
-                  std::vector<at::Tensor> TrialState::* tensors, std::size_t place) {
+// A stack of what trials bring along, which is taken from them. Undefined if they have none.
+at::Tensor Joined(std::span<TrialState> states, std::vector<at::Tensor> TrialState::* tensors,
+                  std::size_t place) {
   std::vector<at::Tensor> parts;
-  if (before.defined()) parts.push_back(before.detach());
   for (TrialState& state : states) {
-    const at::Tensor own = std::exchange((state.*tensors)[place], {});
+    const at::Tensor& own = (state.*tensors)[place];
     if (!own.defined()) return {};
     parts.push_back(own.unsqueeze(0));
   }
-  return at::cat(parts);
+  at::Tensor joined = at::cat(parts);
+  for (TrialState& state : states) (state.*tensors)[place] = at::Tensor();
+  return joined;
 }
 
 }  // namespace
 
-void Stack::Add(std::span<const Member> members, std::vector<TrialState> states) {
+const std::array<Stack::Part, 3> Stack::kParts = {{
+    {&Stack::parameters_, &TrialState::parameters},
+    {&Stack::moment1_, &TrialState::moment1},
+    {&Stack::moment2_, &TrialState::moment2},
+}};
+
+// Tensors are stacked one after another, so that only one of them takes its memory twice.
+Status Stack::Fill(std::span<const Member> members, std::vector<TrialState>& states) {
+  SLUICE_CHECK(members_.empty(), "a stack is filled once");
   SLUICE_CHECK(members.size() == states.size() && !states.empty(), "each trial has a state");
-  const std::size_t count = network_->graph().parameters.size();
-  parameters_.resize(count);
-  moment1_.resize(count);
-  moment2_.resize(count);
-  for (std::size_t place = 0; place < count; ++place) {
-    const model::Parameter& parameter = network_->graph().parameters[place];
-    if (parameter.tied_to) continue;
-    if (!network_->stacked(place)) {
-      parameters_[place] = network_->shared(place);
-      continue;
+  const std::vector<model::Parameter>& parameters = network_->graph().parameters;
+  for (const auto& [stacked, own] : kParts) (this->*stacked).assign(parameters.size(), {});
+  const Status filled = Guarded("the weights", [&]() -> Status {
+    for (std::size_t place = 0; place < parameters.size(); ++place) {
+      if (parameters[place].tied_to) continue;
+      if (!network_->stacked(place)) {
+        parameters_[place] = network_->shared(place);
+        continue;
+      }
+      for (const auto& [stacked, own] : kParts)
+        (this->*stacked)[place] = Joined(states, own, place);
+      if (parameters[place].trainable) parameters_[place].requires_grad_();
     }
-    parameters_[place] = Joined(parameters_[place], states, &TrialState::parameters, place);
-    if (!parameter.trainable) continue;
-    parameters_[place].requires_grad_();
-    moment1_[place] = Joined(moment1_[place], states, &TrialState::moment1, place);
-    moment2_[place] = Joined(moment2_[place], states, &TrialState::moment2, place);
+    return {};
+  });
+  if (!filled) {
+    GiveBack(states);
+    return filled;
   }
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    members_.push_back(members[i]);
-    steps_.push_back(states[i].step);
-  }
+  members_.assign(members.begin(), members.end());
+  for (const TrialState& state : states) steps_.push_back(state.step);
   NoteDropout();
+  return {};
+}
+
+// Gives trials what is stacked of theirs.
+void Stack::GiveBack(std::vector<TrialState>& states) {
+  for (const auto& [stacked, own] : kParts) {
+    for (TrialState& state : states) (state.*own).resize((this->*stacked).size());
+    for (std::size_t place = 0; place < (this->*stacked).size(); ++place) {
+      const at::Tensor tensor = std::exchange((this->*stacked)[place], {});
+      if (!tensor.defined() || !network_->stacked(place)) continue;
+      std::vector<at::Tensor> rows = RowsOf(tensor);
+      for (std::size_t i = 0; i < states.size(); ++i) (states[i].*own)[place] = std::move(rows[i]);
+    }
+  }
+}
+
+std::vector<TrialState> Stack::TakeAll() {
+  std::vector<TrialState> states(members_.size());
+  GiveBack(states);
+  for (std::size_t i = 0; i < states.size(); ++i) states[i].step = steps_[i];
+  members_.clear();
+  steps_.clear();
+  dropout_.clear();
+  return states;
 }
 
 TrialState Stack::StateOf(std::size_t at) const {
   TrialState state;
   state.step = steps_[at];
-  const auto pick = [&](const std::vector<at::Tensor>& from, std::vector<at::Tensor>& into) {
-    into.resize(from.size());
-    for (std::size_t place = 0; place < from.size(); ++place)
-      if (from[place].defined() && network_->stacked(place))
-        into[place] = CopyOfOne(from[place], at);
-  };
-  pick(parameters_, state.parameters);
-  pick(moment1_, state.moment1);
-  pick(moment2_, state.moment2);
+  for (const auto& [stacked, own] : kParts) {
+    const std::vector<at::Tensor>& tensors = this->*stacked;
+    (state.*own).resize(tensors.size());
+    for (std::size_t place = 0; place < tensors.size(); ++place)
+      if (tensors[place].defined() && network_->stacked(place))
+        (state.*own)[place] = RowOf(tensors[place], at).clone();
+  }
   return state;
 }
 
-std::vector<TrialState> Stack::Remove(std::span<const std::size_t> places) {
-  std::vector<TrialState> states(places.size());
-  const std::vector<std::size_t> rest = AllBut(members_.size(), places);
-  // One tensor after another: only one at a time takes its memory twice.
-  const auto take = [&](std::vector<at::Tensor>& from, std::vector<at::Tensor> TrialState::* into) {
-    for (TrialState& state : states) (state.*into).resize(from.size());
-    for (std::size_t place = 0; place < from.size(); ++place) {
-      at::Tensor& tensor = from[place];
+void Stack::Remove(std::size_t at) {
+  const std::vector<std::size_t> rest = AllBut(members_.size(), at);
+  for (const auto& [stacked, own] : kParts) {
+    for (std::size_t place = 0; place < (this->*stacked).size(); ++place) {
+      at::Tensor& tensor = (this->*stacked)[place];
       if (!tensor.defined() || !network_->stacked(place)) continue;
-      for (std::size_t i = 0; i < places.size(); ++i)
-        (states[i].*into)[place] = CopyOfOne(tensor, places[i]);
       const bool trained = tensor.requires_grad();
-      tensor = rest.empty() ? at::Tensor() : Picked(tensor, rest);
-      if (trained && tensor.defined()) tensor.requires_grad_();
+      tensor = Picked(tensor, rest);
+      tensor.requires_grad_(trained);
     }
-  };
-  take(parameters_, &TrialState::parameters);
-  take(moment1_, &TrialState::moment1);
-  take(moment2_, &TrialState::moment2);
-  for (std::size_t i = 0; i < places.size(); ++i) states[i].step = steps_[places[i]];
-  for (auto at = places.rbegin(); at != places.rend(); ++at) {
-    members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(*at));
-    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(*at));
   }
+  members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(at));
+  steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(at));
   NoteDropout();
-  return states;
 }
 
 std::vector<DropoutRates> Stack::RatesOf(std::span<const std::size_t> places) const {

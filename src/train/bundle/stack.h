@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -31,10 +32,13 @@ class Stack {
   std::int64_t trials() const { return static_cast<std::int64_t>(members_.size()); }
   std::int64_t step(std::size_t at) const { return steps_[at]; }
 
-  // The trials join behind the others.
-  void Add(std::span<const Member> members, std::vector<TrialState> states);
-  // Takes these trials out; the places are in rising order. The others keep their order.
-  std::vector<TrialState> Remove(std::span<const std::size_t> places);
+  // Puts trials into a stack that has none, and takes their states. Fails with unavailable if there
+  // is not enough memory: the trials then have their states, and the stack has no trial.
+  Status Fill(std::span<const Member> members, std::vector<TrialState>& states);
+  // Takes all trials out, in their order.
+  std::vector<TrialState> TakeAll();
+  // Forgets a trial. The others keep their order.
+  void Remove(std::size_t at);
   // A copy of a trial's state.
   TrialState StateOf(std::size_t at) const;
 
@@ -47,6 +51,14 @@ class Stack {
                                          const Batches& batches) const;
 
  private:
+  // What of a trial's state is stacked, and where.
+  struct Part {
+    std::vector<at::Tensor> Stack::* stacked;
+    std::vector<at::Tensor> TrialState::* own;
+  };
+  static const std::array<Part, 3> kParts;
+
+  void GiveBack(std::vector<TrialState>& states);
   Result<std::vector<double>> TryStep(Batches& batches);
   Result<std::vector<Measured>> TryEvaluate(std::span<const std::size_t> places,
                                             const Batches& batches) const;

@@ -18,6 +18,7 @@
 #include "train/check/coordinates.h"
 #include "train/check/fallbacks.h"
 #include "train/check/fused.h"
+#include "train/failure.h"
 #include "train/measure/examples.h"
 
 namespace sluice::train {
@@ -187,21 +188,20 @@ Result<bool> Check(const CheckFlags& flags) {
     good = PrintExamples(examples);
   }
   if (!flags.without.contains("fused")) {
-    SLUICE_ASSIGN(
-        const bool equal,
-        PrintIfMemorySuffices("fused      ", CheckFused(flags.network, scale), PrintFused));
+    const auto fused = Guarded("training", [&] { return CheckFused(flags.network, scale); });
+    SLUICE_ASSIGN(const bool equal, PrintIfMemorySuffices("fused      ", fused, PrintFused));
     good = equal && good;
   }
   if (!flags.without.contains("coordinates")) {
-    const auto coordinates = CheckCoordinates(flags.recipe);
+    const auto coordinates = Guarded("training", [&] { return CheckCoordinates(flags.recipe); });
     SLUICE_ASSIGN(const bool alike,
                   PrintIfMemorySuffices("coordinates", coordinates, PrintCoordinates));
     good = alike && good;
     if (coordinates && !flags.svg.empty())
       SLUICE_TRY(WriteSvg(flags.svg, CoordinatesSvg(flags.network, *coordinates)));
   }
-  SLUICE_TRY(
-      PrintIfMemorySuffices("fallbacks  ", MeasureFallbacks(flags.network, scale), PrintFallbacks));
+  const auto fallbacks = Guarded("a step", [&] { return MeasureFallbacks(flags.network, scale); });
+  SLUICE_TRY(PrintIfMemorySuffices("fallbacks  ", fallbacks, PrintFallbacks));
   return good;
 }
 
