@@ -10,8 +10,11 @@ class Step:
     left: trials that are to leave. They leave the bundle when the next step begins.
     joined: trials that are new in this step.
     trials: all trials that train in this step, in the order in which they joined. They include
-    `joined`, but not `left`.
+    `joined`.
     changed: whether `trials` differs from the last step's.
+
+    If there are trials in `left`, no trial joins or trains in this step. So the trials can leave
+    as soon as the script has saved them.
     """
 
     def __init__(self, left: list, joined: list, trials: list, changed: bool):
@@ -35,7 +38,8 @@ class Bundle:
         self._session = session
         self._capacity = capacity
         self._defaults = defaults
-        self._trials = []
+        self._trials = []  # those that stay
+        self._trained = []  # the `trials` of the last step
         self._is_open = False
 
     @property
@@ -49,9 +53,9 @@ class Bundle:
         return self
 
     def __exit__(self, kind, error, trace) -> bool:
-        """Hands back the trials that are still in the bundle.
+        """Leaves the trials that are still in the bundle. They go on in another process.
 
-        After an error it hands back nothing: the controller learns from the end of the process.
+        After an error it leaves none: the controller learns from the end of the process.
         SystemExit with status 0, which stop_if_asked() raises, is no error.
         """
         self._is_open = False
@@ -71,10 +75,10 @@ class Bundle:
         left, joined = changes
         for trial in joined:
             trial.params = {**self._defaults, **trial.params}
-        before = self._trials
-        stayed = [trial for trial in before if not trial._over and trial not in left]
+        stayed = [trial for trial in self._trials if not trial._over and trial not in left]
         self._trials = stayed + joined
-        return Step(left, joined, list(self._trials), self._trials != before)
+        before, self._trained = self._trained, [] if left else self._trials
+        return Step(left, joined, list(self._trained), self._trained != before)
 
     def finish(self, trial: Trial) -> None:
         """Ends the trial as complete, because the script has nothing more to do for it."""

@@ -15,7 +15,9 @@ class BundleClient(Client):
 
     A trial is new until next_step() has returned it to the script. If a new trial is to leave, it
     leaves without the script. Any other trial leaves in two steps: one step tells the script that
-    the trial is to leave, and the trial has left when the next step begins.
+    the trial is to leave, and the trial has left when the next step begins. The controller waits
+    only for the grace period. So nothing is trained in a step that tells trials to leave, and such
+    a step does not wait for the verdicts of other trials.
     """
 
     def __init__(self, socket_path, trial, capacity: int, several_shapes: bool):
@@ -28,11 +30,17 @@ class BundleClient(Client):
         self._several_shapes = several_shapes
         self._leaving = []  # trials that the present step tells to leave
         self._refused = []  # trials that the next step tells to leave: the script does not know yet
+        self._has_stepped = False  # the script loops over steps
+        self._has_reported = False  # the script has reported something, for whichever trial
 
     def open(self) -> None:
         """Connects before the first step, so that trials can join early."""
         with self._lock:
             self._start()
+
+    def report(self, trial, work: int, metrics: dict) -> None:
+        super().report(trial, work, metrics)
+        self._has_reported = True
 
     def profile(self, trial, measured: dict) -> None:
         if self._version == 2:
@@ -47,10 +55,11 @@ class BundleClient(Client):
     def next_step(self):
         """Leaves the trials that the last step told to leave, and waits until a step can begin.
 
-        Returns (left, joined): the trials that are to leave in this step, and the new trials.
-        Returns None if there are no more trials for this process.
+        Returns (left, joined): the trials that are to leave in this step, and the new trials. One
+        of the two is empty. Returns None if there are no more trials for this process.
         """
         with self._lock:
+            self._has_stepped = True
             for trial in self._leaving:
                 self._leave(trial, _last_word(trial), {})
             while True:
@@ -83,18 +92,21 @@ class BundleClient(Client):
     def close_bundle(self) -> None:
         """Ends all launches that the process still carries, and takes no more trials.
 
-        Trials that were told to leave end as `done` or `paused`. The others are handed back.
+        Trials that were told to leave end as `done` or `paused`. The others have more to do and
+        end as `paused`, which is no failure. But if the script has reported nothing at all, they
+        are handed back as `released`. The controller takes that for a failure of a trial that was
+        alone. Otherwise it would start the script again and again, each time for nothing.
         """
         with self._lock:
             self._capacity = 0
             for trial in self._launches.carried():
-                was_told = trial._verdict or trial in self._leaving
-                self._leave(trial, _last_word(trial) if was_told else "released", {})
+                may_go_on = self._has_reported or trial._verdict or trial in self._leaving
+                self._leave(trial, _last_word(trial) if may_go_on else "released", {})
             self._tell_capacity()
             self._flush()
 
     def _is_step_due(self) -> bool:
-        """Whether a step can begin: there are trials, and none of them waits for its verdict.
+        """Whether a step can begin: trials are to leave, or no trial waits for its verdict.
 
         Also true when the process is to end.
         """
@@ -104,9 +116,11 @@ class BundleClient(Client):
         if self._version == 2 and not self._was_welcome and self._may_deliver:
             return False
         carried = self._launches.carried()
+        if self._refused or any(each._was_shown and self._must_leave(each) for each in carried):
+            return True
         if any(awaits_verdict(trial) and not trial._verdict for trial in carried):
             return False
-        return bool(carried or self._refused or self._is_dismissed)
+        return bool(carried or self._is_dismissed)
 
     def _take_changes(self) -> tuple:
         """Returns (left, joined) for a step that begins now."""
@@ -115,13 +129,15 @@ class BundleClient(Client):
                 self._leave(trial, _last_word(trial), {})
         carried = self._launches.carried()
         self._leaving = [each for each in carried if each._was_shown and self._must_leave(each)]
-        joined = [each for each in carried if not each._was_shown and not self._must_leave(each)]
+        left, self._refused = self._leaving + self._refused, []
         for trial in self._leaving:
             trial._was_cut_short = True
+        if left:
+            return left, []  # new trials join in the next step
+        joined = [each for each in carried if not each._was_shown and not self._must_leave(each)]
         for trial in joined:
             trial._was_shown = True
-        left, self._refused = self._leaving + self._refused, []
-        return left, joined
+        return [], joined
 
     def _leave(self, trial, kind: str, content: dict) -> None:
         if kind == "released" and self._version == 1:
@@ -163,7 +179,21 @@ class BundleClient(Client):
             if len(self._launches) < self._capacity:
                 self._launches.join(trial)
             else:
-                self._leave(trial, "released", {})
+                is_closed = self._capacity == 0
+                self._leave(trial, "paused" if is_closed else "released", {})
+
+    def _hear_verdict(self, kind: str, message: dict) -> None:
+        """A new trial leaves immediately: the script may be in the middle of a long step.
+
+        But a caller that does without next_step() decides itself when trials leave, and in version
+        1 next_step() has to ask for the next trial.
+        """
+        super()._hear_verdict(kind, message)
+        trial = self._launches.carried_in(message)
+        if trial is None or trial._was_shown or not trial._verdict:
+            return
+        if self._version == 2 and self._has_stepped:
+            self._leave(trial, _last_word(trial), {})
 
     def _hear_refusal(self, message: dict) -> None:
         reason = message.get("reason", "")
@@ -197,5 +227,5 @@ def _name(trial) -> dict:
 
 
 def _last_word(trial) -> str:
-    """The message that ends a trial which was told to leave, or whose controller is gone."""
+    """The message that ends a trial: `done` if it was stopped, `paused` if it has more to do."""
     return "done" if trial._verdict == "stop" else "paused"

@@ -12,7 +12,9 @@ The subfolder `latest` is the latest checkpoint. A new checkpoint is put in plac
 None of these folders is a link, so that the checkpoint folder can be copied for a fork.
 
 Only the launch that owns the checkpoint folder takes these steps (_owner.py). The folder is locked
-while step 1 begins and during steps 2 to 4.
+while step 1 begins and during steps 2 to 4. A search for a checkpoint also takes the lock, unless
+it finds the `latest` that it looks for: a missing folder can mean that another thread or process is
+between two steps.
 """
 
 import os
@@ -35,18 +37,33 @@ def folder_of(trial) -> Path:
 
 def latest_of(trial):
     """The folder of the latest checkpoint, or None."""
-    folder = folder_of(trial)
-    latest = folder / _LATEST
-    if not latest.is_dir():
-        with OwnerLock(trial) as other:
-            if other is None:
-                _put_back(folder)
-    return latest if latest.is_dir() else None
+    latest = folder_of(trial) / _LATEST
+    return latest if latest.is_dir() else _settled(trial, _find_latest)
 
 
 def best_of(trial):
     """The folder of the checkpoint at the work of the trial's best report, or None."""
-    latest_of(trial)  # may rename `.previous` back to `latest`, see _put_back()
+    return _settled(trial, _find_best)
+
+
+def _settled(trial, find):
+    """Calls find() while no other thread or process changes the folder. Returns its result."""
+    lock = OwnerLock(trial)
+    with lock as other:
+        # If the lock is nested, a signal handler has interrupted this thread in steps 2 to 4. The
+        # thread will go on with them, so what it has renamed must stay where it is.
+        if other is None and not lock.is_nested:
+            _put_back(folder_of(trial))
+        return find(trial, lock.is_nested)
+
+
+def _find_latest(trial, is_between_steps: bool):
+    folder = folder_of(trial)
+    names = (_LATEST, _PREVIOUS) if is_between_steps else (_LATEST,)
+    return next((folder / name for name in names if (folder / name).is_dir()), None)
+
+
+def _find_best(trial, _):
     # The best checkpoint is still in `.previous` if the launch was killed before _put_away().
     folders = [folder_of(trial) / name for name in (_LATEST, _BEST, _PREVIOUS)]
     return next((folder for folder in folders if _is_best(trial, folder)), None)

@@ -4,6 +4,7 @@ These are the files that they write for the controller, and the secret, which th
 """
 
 import os
+import stat
 
 _FLAGS = os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
@@ -25,25 +26,48 @@ def mark_paused(folder) -> None:
 def next_conversation(folder) -> int:
     """Returns how many processes were counted for the launch before this one. Then counts this one.
 
-    Each process numbers its messages in a range of its own (docs/protocol.md). If the file cannot
-    be written, this process is taken to be the first.
+    Each process numbers its messages in a range of its own (docs/protocol.md): the controller would
+    drop messages whose numbers it has seen. So the count that is known is returned even if this
+    process cannot be counted. If nothing is known, this process is taken to be the first.
     """
     if folder is None:
         return 0
+    path = os.path.join(folder, "conversations")
     try:
-        path = os.path.join(folder, "conversations")
         file = os.open(path, os.O_RDWR | os.O_APPEND | _FLAGS, 0o644)
-    except OSError:
-        return 0
+    except OSError:  # not writable, or the process may open no more files
+        return _size_of(path)
     try:
-        os.lockf(file, os.F_LOCK, 0)
-        before = os.fstat(file).st_size
-        os.write(file, b".")
-        return before
+        return _count_one_more(file)
     except OSError:
-        return 0
+        return _size_of(path)
     finally:
         os.close(file)
+
+
+def _count_one_more(file: int) -> int:
+    try:
+        os.lockf(file, os.F_LOCK, 0)
+    except OSError:  # the file system has no locks; only one process at a time reports anyway
+        pass
+    before = os.fstat(file).st_size
+    try:
+        os.write(file, b".")
+    except OSError:
+        try:
+            os.ftruncate(file, before + 1)  # makes it longer, also on a full disk
+        except OSError:
+            pass
+    return before
+
+
+def _size_of(path: str) -> int:
+    """The size of a file that cannot be opened, or 0 if there is none."""
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return 0
+    return facts.st_size if stat.S_ISREG(facts.st_mode) else 0
 
 
 def note_acknowledged(folder, seq: int) -> None:

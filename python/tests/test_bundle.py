@@ -48,15 +48,16 @@ def test_a_step_has_the_trials_in_the_order_in_which_they_joined(tmp_path, contr
     controller.send(type="stop", trial=8, launch=1, why="study")
     controller.wait(lambda: controller.kinds(8)[-1] == "done")
     controller.send(type="exit")
-    assert process.end() == [
+    lines = process.end()
+    # The two trials at the end leave in one step or in two, as their messages arrive.
+    assert [line for line in lines if line != "[] False"][:5] == [
         "[7] True",
         "[7, 9, 8] True",
         "left 9 True",
-        "[7, 8] True",
-        "left 7 False",
-        "left 8 True",
         "[] True",
+        "[7, 8] True",
     ]
+    assert [line for line in lines[5:] if "left" in line] == ["left 7 False", "left 8 True"]
     assert controller.kinds(9) == ["report", "paused"]
     assert controller.kinds(7)[-1] == "done"
     assert not process.is_marked_paused()
@@ -91,6 +92,60 @@ def test_a_trial_that_is_told_to_leave_before_its_first_step_is_not_shown(
     controller.send(type="stop", trial=7, launch=1, why="complete")
     assert process.end() == ["[7] True", "left 7 True", "[] True"]
     assert controller.kinds(8) == ["paused"]
+
+
+# A step takes until the script gets a line of input.
+SLOW = STEPS + """
+        if step.trials:
+            input()
+"""
+
+
+def test_a_trial_has_left_before_the_others_train_on(tmp_path, controller, launch):
+    """Otherwise it could stay for longer than the grace period, and the process be killed."""
+    process = launch(SLOW, assign={"target": 1})
+    controller.wait(lambda: controller.works() == [1])
+    controller.send(**member(tmp_path, 8, target=1))
+    controller.send(type="stop", trial=7, launch=1, why="stopped")
+    process.say()
+    controller.wait(lambda: controller.works(8) == [1])  # the script is in the next step
+    assert controller.kinds(7) == ["report", "done"]
+    controller.send(type="stop", trial=8, launch=1, why="complete")
+    process.say()
+    assert process.end() == [
+        "[7] True",
+        "left 7 False",
+        "[] True",
+        "[8] True",
+        "left 8 True",
+        "[] True",
+    ]
+
+
+def test_a_trial_leaves_while_others_wait_for_their_verdicts(tmp_path, controller, launch):
+    controller.dismisses = False
+    controller.assignments = [member(tmp_path, 8, target=9)]
+    process = launch(STEPS, assign={"target": 1})
+    controller.wait(lambda: controller.works() == [1] and controller.works(8) == [1])
+    controller.send(type="pause", trial=8, launch=1)
+    controller.wait(lambda: controller.kinds(8) == ["report", "paused"])
+    assert controller.works() == [1]
+    controller.send(**member(tmp_path, 9, target=1))
+    controller.send(type="stop", trial=7, launch=1, why="complete")
+    controller.wait(lambda: controller.works(9) == [1])
+    assert controller.kinds() == ["report", "done"]
+    process.kill()
+
+
+def test_a_new_trial_that_is_told_to_leave_does_so_during_a_step(tmp_path, controller, launch):
+    process = launch(SLOW, assign={"target": 1})
+    controller.wait(lambda: controller.works() == [1])
+    controller.send(**member(tmp_path, 8))
+    controller.send(type="pause", trial=8, launch=1)
+    controller.wait(lambda: controller.kinds(8) == ["paused"])
+    controller.send(type="stop", trial=7, launch=1, why="complete")
+    process.say()
+    assert process.end() == ["[7] True", "left 7 True", "[] True"]
 
 
 def test_an_assignment_that_is_repeated_changes_nothing(tmp_path, controller, launch):
@@ -162,24 +217,49 @@ with sluice.bundle(capacity=3) as bundle:
     controller.send(type="stop", trial=7, launch=1, why="complete")
     assert process.end() == ["[]"]
     assert controller.kinds(7) == ["report", "done"]
-    assert controller.kinds(8) == controller.kinds(9) == ["released"]
+    assert controller.kinds(8) == controller.kinds(9) == ["paused"]
 
 
-def test_leaving_the_block_hands_the_trials_back(tmp_path, controller, launch):
-    controller.assignments = [member(tmp_path, 8)]
-    process = launch(
-        """
+# Trains one step, as soon as the bundle has two trials, and leaves the bundle.
+LEAVES = """
 import sluice
 with sluice.bundle(capacity=2) as bundle:
     for step in bundle:
         if len(step.trials) == 2:
+            train()
             break
 """
-    )
+
+
+def test_trials_go_on_elsewhere_if_the_script_leaves_the_block(tmp_path, controller, launch):
+    """Trial 8 has reported nothing. It is paused all the same, which is no failure."""
+    controller.assignments = [member(tmp_path, 8)]
+    process = launch(LEAVES.replace("train()", "step.trials[0].report(1, accuracy=1)"))
+    process.end()
+    assert controller.kinds() == ["report", "paused"]
+    assert controller.kinds(8) == ["paused"]
+    assert controller.heard[-1] == {"type": "capacity", "capacity": 0}
+    assert not process.is_marked_paused()
+
+
+def test_a_script_that_reports_nothing_hands_its_trials_back(tmp_path, controller, launch):
+    """The controller takes that for a failure, or it would start the script again for ever."""
+    controller.assignments = [member(tmp_path, 8)]
+    process = launch(LEAVES.replace("train()", "pass"))
     process.end()
     assert controller.kinds() == controller.kinds(8) == ["released"]
     assert controller.heard[-1] == {"type": "capacity", "capacity": 0}
     assert not process.is_marked_paused()
+
+
+def test_a_trial_that_comes_after_the_block_was_left_is_paused(tmp_path, controller, launch):
+    controller.acks = False  # the process waits for them before it ends
+    process = launch(LEAVES.replace("== 2", "== 1").replace("train()", "pass"))
+    controller.wait(lambda: controller.of_type("capacity"))
+    controller.send(**member(tmp_path, 8))
+    controller.wait(lambda: controller.kinds(8) == ["paused"])
+    controller.ack_all()
+    process.end()
 
 
 def test_an_error_leaves_the_trials_to_the_end_of_the_process(tmp_path, controller, launch):

@@ -84,7 +84,9 @@ def test_a_refused_trial_is_dropped_and_the_others_go_on(tmp_path, controller, l
         """
 import sluice
 with sluice.bundle(capacity=2) as bundle:
+    left = []
     for step in bundle:
+        left += step.left
         for trial in step.left:
             print("left", trial.number, trial.should_save(), flush=True)
         if len(step.trials) == 2 and step.changed:
@@ -94,7 +96,7 @@ with sluice.bundle(capacity=2) as bundle:
                 with trial.checkpoint(1) as folder:
                     (folder / "state").touch()
                 trial.report(1, accuracy=1)
-        elif step.left:
+        elif left:
             for trial in step.trials:
                 bundle.finish(trial)
 """

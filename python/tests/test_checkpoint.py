@@ -253,6 +253,130 @@ def wait_until_locked_out(pid):
         time.sleep(0.01)
 
 
+# Calls meanwhile() after the next rename to `.previous`: there is no `latest` then.
+BETWEEN = SAVE + """
+import signal, threading
+def between_the_renames(meanwhile):
+    rename = os.rename
+    def call(source, target):
+        rename(source, target)
+        if target.name == ".previous":
+            os.rename = rename
+            meanwhile()
+    os.rename = call
+"""
+
+
+@pytest.mark.parametrize("finds", ["latest", "best"])
+@pytest.mark.parametrize("is_owned", [False, True])
+def test_a_thread_that_looks_waits_for_a_save_in_another(launch, tmp_path, is_owned, finds):
+    """Without a lock between threads, it would rename the folders of the save."""
+    if is_owned:
+        own(tmp_path, 1)
+    script = f"""
+sluice.report(1, accuracy=1)
+save(1)
+seen = []
+def look():
+    folder = sluice.{finds}_checkpoint()
+    seen.append((folder.name, (folder / "sub" / "model").read_text()))
+reader = threading.Thread(target=look)
+def meanwhile():
+    reader.start()
+    reader.join(0.5)  # in vain, if it waits for the lock
+    print(reader.is_alive())
+between_the_renames(meanwhile)
+save(2)
+reader.join()
+print(*seen[0])
+"""
+    found = {"latest": "latest 2", "best": "best 1"}
+    assert launch(BETWEEN + script, assign=BEST).end() == ["True", found[finds]]
+
+
+def test_threads_save_and_look_at_the_same_time(controller, launch):
+    script = """
+def look():
+    while len(done) == 0:
+        folder = sluice.latest_checkpoint()
+        if folder is None or folder.name != "latest":
+            done.append(folder)
+done = []
+save(1)
+readers = [threading.Thread(target=look) for _ in range(3)]
+for reader in readers: reader.start()
+for work in range(2, 100): save(work)
+done.append("all")
+for reader in readers: reader.join()
+print(done)
+"""
+    assert launch(BETWEEN + script).end() == ["['all']"]
+    assert len(controller.of_type("saved")) == 99
+
+
+def test_a_signal_handler_finds_the_previous_checkpoint_during_a_save(launch, tmp_path):
+    own(tmp_path, 1)
+    script = """
+save(1)
+signal.signal(signal.SIGUSR1, lambda *_: show())
+between_the_renames(lambda: signal.raise_signal(signal.SIGUSR1))
+save(2)
+show()
+"""
+    assert launch(BETWEEN + script).end() == ["1", "2"]
+
+
+def test_the_lock_of_a_file_outlasts_a_signal_handler(launch, tmp_path):
+    """The end of the handler's lock does not end the lock of what it has interrupted."""
+    path = own(tmp_path, 1)
+    script = f"""
+save(1)
+def try_lock():
+    sluice.best_checkpoint()
+    code = (
+        "import os; file = os.open({str(path)!r}, os.O_RDWR); os.lockf(file, os.F_TLOCK, 0);"
+        "print('free')"
+    )
+    tried = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    print(tried.stdout.strip() or tried.stderr.split()[-2:])
+between_the_renames(try_lock)
+save(2)
+try_lock()
+"""
+    out = launch(BETWEEN + "import subprocess" + script).end()
+    assert out == ["['temporarily', 'unavailable']", "free"]
+
+
+def test_a_child_that_is_forked_during_a_save_does_not_hang(launch, tmp_path):
+    """The thread that saves is only in the parent. The child waits until it has saved."""
+    own(tmp_path, 1)
+    script = """
+save(1)
+begun, forked = threading.Event(), threading.Event()
+def meanwhile():
+    begun.set()
+    forked.wait()
+between_the_renames(meanwhile)
+saver = threading.Thread(target=save, args=(2,))
+saver.start()
+begun.wait()
+child = os.fork()
+if child == 0:
+    show()
+    sys.stdout.flush()
+    os._exit(0)
+print(child, flush=True)
+input()
+forked.set()
+print(os.waitpid(child, 0)[1])
+saver.join()
+"""
+    process = launch(BETWEEN + script)
+    wait_until_locked_out(int(process.process.stdout.readline()))
+    process.say()
+    assert process.end() == ["2", "0"]
+
+
 def test_a_worker_whose_trial_has_a_newer_launch_takes_no_other(controller, launch, tmp_path):
     own(tmp_path, 2)
     controller.assignments = [assignment(tmp_path, trial=8)]

@@ -85,7 +85,9 @@ std::uint64_t NextConversation(const std::string& folder) {
     if (errno != EINTR) return 0;
   struct stat facts{};
   if (fstat(file.descriptor(), &facts) != 0) return 0;
-  (void)file.WriteAll(".");  // if it fails, this process still differs from the earlier ones
+  // On a full disk a file can still be made longer. If that fails too, this process still differs
+  // from the earlier ones.
+  if (!file.WriteAll(".")) (void)!ftruncate(file.descriptor(), facts.st_size + 1);
   return static_cast<std::uint64_t>(facts.st_size);
 }
 

@@ -8,16 +8,17 @@
 #include <algorithm>
 #include <fstream>
 #include <string>
+#include <string_view>
 
 namespace sluice::train {
 namespace {
 
+constexpr std::string_view kTooLarge = "not enough memory: a tensor would take";
+
 [[noreturn]] void RefuseBytes(double bytes) {
-  TORCH_CHECK_WITH(
-      OutOfMemoryError, false,
-      fmt::format("not enough memory: a tensor would take {:.1f} GiB, and this machine "
-                  "has {:.1f} GiB",
-                  bytes / 0x1p30, static_cast<double>(MemoryBytes()) / 0x1p30));
+  TORCH_CHECK_WITH(OutOfMemoryError, false,
+                   fmt::format("{} {:.1f} GiB, and this machine has {:.1f} GiB", kTooLarge,
+                               bytes / 0x1p30, static_cast<double>(MemoryBytes()) / 0x1p30));
 }
 
 class BoundedAllocator : public at::Allocator {
@@ -74,6 +75,8 @@ void BoundTensors() {
   static auto& bounded = *new BoundedAllocator(*c10::GetCPUAllocator());
   c10::SetCPUAllocator(&bounded);
 }
+
+bool IsTooLarge(const Error& error) { return error.message.contains(kTooLarge); }
 
 void LimitMemory() {
   rlimit data{};

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "base/result.h"
 #include "train/torch.h"
 
 namespace sluice::train {
@@ -16,6 +17,9 @@ std::uint64_t MemoryBytes();
 // From here on PyTorch refuses to make such a tensor on the CPU. To be called once, before others
 // make tensors.
 void BoundTensors();
+
+// Whether this is that failure: no memory that others free would help.
+bool IsTooLarge(const Error& error);
 
 // From here on this process gets no more memory than is free now: it is refused what it asks for
 // beyond, and does with less. The kernel would promise it, and kill a process later.

@@ -69,8 +69,8 @@ class ScriptSteps:
 class BundleSteps(ScriptSteps):
     """Version 2: a script with a bundle.
 
-    The steps of a conversation are not those of `for step in bundle`, which leaves trials and takes
-    new ones at the same time. So the bundle's client is used, without the loop over it.
+    The steps of a conversation are not those of `for step in bundle`, which decides
+    itself when trials leave and join. So the bundle's client is used, without the loop over it.
     """
 
     def open(self, capacity, *options):

@@ -148,7 +148,7 @@ Status Drive(std::vector<DrivenTrial> trials, std::int64_t steps, const std::str
   const at::Tensor losses =
       at::zeros({steps, static_cast<std::int64_t>(trials.size())}, at::kDouble);
   for (std::int64_t step = 0; step < steps; ++step) {
-    SLUICE_ASSIGN(const std::vector<Group::Trained> trained, group.Step());
+    const auto trained = group.Step();
     for (std::size_t i = 0; i < trained.size(); ++i)
       losses[step][static_cast<std::int64_t>(i)] = trained[i].loss;
   }

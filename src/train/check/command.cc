@@ -20,6 +20,7 @@
 #include "train/check/fused.h"
 #include "train/failure.h"
 #include "train/measure/examples.h"
+#include "train/tensor_bound.h"
 
 namespace sluice::train {
 namespace {
@@ -154,7 +155,8 @@ template <typename Found, typename Print>
 Result<bool> PrintIfMemorySuffices(std::string_view name, const Result<Found>& found,
                                    const Print& print) {
   if (found) return print(*found);
-  if (found.error().code != ErrorCode::kUnavailable) return std::unexpected(found.error());
+  if (found.error().code != ErrorCode::kUnavailable || IsTooLarge(found.error()))
+    return std::unexpected(found.error());
   fmt::print("{} unchecked: {}\n", name, found.error().message);
   return true;
 }
