@@ -312,8 +312,8 @@ void Workforce::Acknowledge(const Receipt& receipt, int count) {
   if (found == hosts_.end()) return;
   Host& host = *found->second;
   host.owed -= count;
-  // Messages of an earlier process of the launch need no acknowledgement any more. Until the numbers
-  // of a new process are known, all that is due is for the earlier one.
+  // Messages of an earlier process of the launch need no acknowledgement any more. Until the
+  // numbers of a new process are known, all that is due is for the earlier one.
   const bool of_earlier = host.renumbers && host.members.contains(receipt.at);
   if (!of_earlier && receipt.seq > host.speaker.base)
     Tell(host, wire::Ack{receipt.at, receipt.seq - host.speaker.base});
