@@ -94,8 +94,8 @@ class Group {
     std::optional<TrialState> parked;  // while it is in no stack
   };
 
-  // Puts all trials that train into stacks of this width, the earliest first. Fails with unavailable
-  // if there is not enough memory; some trials are then in no stack.
+  // Puts all trials that train into stacks of this width, the earliest first. Fails with
+  // unavailable if there is not enough memory; some trials are then in no stack.
   Status Arrange(std::size_t width);
   // Keeps the states of trials that are in no stack.
   void Park(const std::vector<MemberId>& members, std::vector<TrialState> states);
