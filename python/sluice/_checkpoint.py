@@ -27,6 +27,7 @@ _BEST = "best"
 _PREVIOUS = ".previous"
 _WRITING = ".writing"
 _WORK = ".sluice-work"  # holds a checkpoint's work; the controller reads it to copy a checkpoint
+_PAST = ".sluice-past"  # beside it: the state is past that work (written by sluice-trainer)
 
 
 def folder_of(trial) -> Path:
@@ -198,7 +199,9 @@ def _put_away(trial) -> None:
 
 
 def _is_best(trial, checkpoint: Path) -> bool:
-    return trial._best_work is not None and _work_of(checkpoint) == trial._best_work
+    if trial._best_work is None or (checkpoint / _PAST).exists():
+        return False
+    return _work_of(checkpoint) == trial._best_work
 
 
 def _work_of(checkpoint: Path):

@@ -26,6 +26,7 @@ constexpr std::string_view kBest = "best";
 constexpr std::string_view kPrevious = ".previous";
 constexpr std::string_view kWriting = ".writing";
 constexpr std::string_view kWork = "/.sluice-work";
+constexpr std::string_view kPast = "/.sluice-past";
 
 bool IsFolder(const std::string& path) {
   std::error_code ignored;
@@ -112,12 +113,13 @@ Result<std::optional<std::string>> Checkpoints::Best() {
   return std::optional<std::string>();
 }
 
-Result<bool> Checkpoints::Save(Work work, const Write& write) {
+Result<bool> Checkpoints::Save(Work work, const Write& write, bool is_past) {
   if (folder_.empty())
     return FailedPrecondition("expected a checkpoint folder in the assignment, found none");
   SLUICE_ASSIGN(const bool is_refused, client_.IsRefused(at_));
   if (is_refused) return false;
   work_ = work;
+  is_past_ = is_past;
   Result<bool> saved = SaveAsOwner(work, write);
   if (!saved && !writing_.empty()) {
     const auto lock = OwnerLock::Take(folder_, at_);
@@ -187,11 +189,14 @@ void Checkpoints::Discard() {
 }
 
 Status Checkpoints::NoteWork() {
-  const std::string path = writing_ + std::string(kWork);
-  std::ofstream file(path, std::ios::binary);
-  file << work_ << '\n';
-  file.close();
-  return file ? Status() : DiskFailed(path, errno);
+  const auto write = [](const std::string& path, const std::string& text) -> Status {
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();
+    return file ? Status() : DiskFailed(path, errno);
+  };
+  if (is_past_) SLUICE_TRY(write(writing_ + std::string(kPast), ""));
+  return write(writing_ + std::string(kWork), fmt::format("{}\n", work_));
 }
 
 Status Checkpoints::PutInPlace() {
@@ -226,7 +231,7 @@ Status Checkpoints::PutAway() {
 }
 
 bool Checkpoints::IsBest(const std::string& checkpoint) const {
-  return best_work_ && WorkOf(checkpoint) == best_work_;
+  return best_work_ && WorkOf(checkpoint) == best_work_ && !Exists(checkpoint + std::string(kPast));
 }
 
 Status Checkpoints::Rename(const std::string& from, const std::string& to) {

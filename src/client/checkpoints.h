@@ -24,9 +24,9 @@ namespace sluice::client {
 //   .previous         the latest checkpoint while a new one is put in its place
 //   .writing/LAUNCH   a checkpoint that is being written
 //
-// Each checkpoint has a file `.sluice-work` with its work, which the controller reads. Only the
-// launch that owns the folder changes it (OwnerLock). Calls for one folder come from one thread at
-// a time.
+// Each checkpoint has a file `.sluice-work` with its work, which the controller reads. One with a
+// file `.sluice-past` is past that work, and never the checkpoint of a report. Only the launch that
+// owns the folder changes it (OwnerLock). Calls for one folder come from one thread at a time.
 class Checkpoints {
  public:
   // Called before and after each step that changes the folder or waits for the disk. For tests that
@@ -48,8 +48,10 @@ class Checkpoints {
   // Returns false if the checkpoint was dropped, because the launch was refused or a newer launch
   // of the trial owns the folder. `write` is then perhaps not called. The launch must leave: the
   // client's news says so (MustLeave::Why::kRefused). Fails with not_found if it has left already.
+  //
+  // `is_past`: the state is past this work, and not yet at the next.
   using Write = std::function<Status(const std::string& folder)>;
-  Result<bool> Save(Work work, const Write& write);
+  Result<bool> Save(Work work, const Write& write, bool is_past = false);
 
  private:
   using Change = Status (Checkpoints::*)();
@@ -81,6 +83,7 @@ class Checkpoints {
   const AtStep at_step_;
   std::string writing_;            // of the checkpoint that is being written; "": none is
   Work work_ = 0;                  // of that checkpoint
+  bool is_past_ = false;           // that checkpoint is past its work
   std::optional<Work> best_work_;  // of the best report when it began
 };
 

@@ -73,8 +73,9 @@ class CheckpointsTest : public testing::Test {
     std::ofstream(folder + "/other") << std::string(1000, 'x');
     return {};
   }
-  static Result<bool> Save(Checkpoints& checkpoints, Work work) {
-    return checkpoints.Save(work, [&](const std::string& to) { return Written(to, work); });
+  static Result<bool> Save(Checkpoints& checkpoints, Work work, bool is_past = false) {
+    return checkpoints.Save(
+        work, [&](const std::string& to) { return Written(to, work); }, is_past);
   }
   static void MustSave(Checkpoints& checkpoints, Work work) {
     const auto saved = Save(checkpoints, work);
@@ -224,6 +225,23 @@ TEST_F(CheckpointsTest, TheCheckpointOfTheBestReportIsKept) {
     best.push_back(BestOf(checkpoints));
   }
   EXPECT_THAT(best, ElementsAre("latest 1", "latest 2", "best 2", "best 2", "latest 5", "best 5"));
+}
+
+TEST_F(CheckpointsTest, ACheckpointPastTheWorkOfTheBestReportIsNotThatOfTheReport) {
+  const wire::Assign assign = Assigned();
+  const auto client = Opened(assign);
+  Checkpoints checkpoints(*client, assign);
+  ASSERT_TRUE(client->Report({TestLaunch(7), 3, {{"loss", 0.5}}}));
+  ASSERT_TRUE(Save(checkpoints, 3, /*is_past=*/true));
+  EXPECT_EQ(BestOf(checkpoints), "none");
+  EXPECT_EQ(LatestOf(checkpoints), "3");
+  ASSERT_TRUE(client->Report({TestLaunch(7), 4, {{"loss", 0.7}}}));
+  MustSave(checkpoints, 4);
+  EXPECT_EQ(BestOf(checkpoints), "none");
+  ASSERT_TRUE(client->Report({TestLaunch(7), 5, {{"loss", 0.3}}}));
+  MustSave(checkpoints, 5);
+  ASSERT_TRUE(Save(checkpoints, 5, /*is_past=*/true));
+  EXPECT_EQ(BestOf(checkpoints), "best 5") << "saved before it went on";
 }
 
 TEST_F(CheckpointsTest, AFolderOfTheProgramsOwnCalledBestIsLeftAlone) {

@@ -35,6 +35,7 @@ constexpr const char* kPrevious = ".previous";  // the latest checkpoint if ther
 constexpr const char* kWriting = ".writing";    // a checkpoint that is not complete yet
 constexpr const char* kBest = "best";  // the checkpoint of the best report, if it is not the latest
 constexpr const char* kWork = ".sluice-work";
+constexpr const char* kPast = ".sluice-past";  // beside it: the state is past that work
 
 // What lstat says about a file. It changes when the file is replaced or written to. Looks has it by
 // path.
@@ -191,19 +192,31 @@ Status CopyCheckpointFolder(const std::string& from, const std::string& to,
   return copied;
 }
 
-std::optional<Work> CheckpointWork(const std::string& folder) {
+namespace {
+
+std::string LatestIn(const std::string& folder) {
   std::error_code error;
   const bool latest = fs::is_directory(fmt::format("{}/{}", folder, kLatest), error);
-  return WorkOf(fmt::format("{}/{}", folder, latest ? kLatest : kPrevious));
+  return fmt::format("{}/{}", folder, latest ? kLatest : kPrevious);
 }
 
+// Whether a checkpoint was saved at this work, and not after more.
+bool IsAt(const std::string& checkpoint, Work work) {
+  std::error_code error;
+  return WorkOf(checkpoint) == work && !fs::exists(fmt::format("{}/{}", checkpoint, kPast), error);
+}
+
+}  // namespace
+
+std::optional<Work> CheckpointWork(const std::string& folder) { return WorkOf(LatestIn(folder)); }
+
 std::optional<std::string> KeptCheckpoint(const std::string& folder, Work work) {
-  if (CheckpointWork(folder) == work) return std::nullopt;
+  if (IsAt(LatestIn(folder), work)) return std::nullopt;
   // If a launch died before it renamed the folder, the best checkpoint still has the name
   // kPrevious.
   for (const char* name : {kBest, kPrevious}) {
     std::string kept = fmt::format("{}/{}", folder, name);
-    if (WorkOf(kept) == work) return kept;
+    if (IsAt(kept, work)) return kept;
   }
   return std::nullopt;
 }

@@ -84,6 +84,12 @@ TEST_F(CheckpointFolderTest, TheCheckpointOfTheBestReportIsTheTrialsOwn) {
   ASSERT_TRUE(Copy());
   EXPECT_EQ(CheckpointWork(To()), 12);
   EXPECT_FALSE(fs::exists(To() / "best"));
+  Write(From() / "latest/.sluice-work", "9\n");
+  Write(From() / "latest/.sluice-past", "");
+  EXPECT_EQ(KeptCheckpoint(From(), 9), (From() / "best").string()) << "the latest went on";
+  fs::remove(From() / "latest/.sluice-past");
+  EXPECT_EQ(KeptCheckpoint(From(), 9), std::nullopt);
+  Write(From() / "latest/.sluice-work", "12\n");
   fs::rename(From() / "best", From() / ".previous");
   EXPECT_EQ(KeptCheckpoint(From(), 9), (From() / ".previous").string())
       << "killed before it moved it";

@@ -234,11 +234,11 @@ void Trainer::Leave(const MustLeave& must_leave) {
 bool Trainer::Save(Running& running) {
   Group& group = GroupOf(running);
   const Work work = group.StepOf(running.member) / group.steps_per_unit();
-  if (work == running.saved_work && group.StepOf(running.member) % group.steps_per_unit() == 0)
-    return true;
+  const bool is_past = group.StepOf(running.member) % group.steps_per_unit() != 0;
+  if (work == running.saved_work && !is_past) return true;
   const double before_s = Now();
   client::Checkpoints checkpoints(client_, running.assign);
-  const auto saved = checkpoints.Save(work, [&](const std::string& folder) {
+  const auto write = [&](const std::string& folder) {
     return Guarded("its state", [&] {
       return SaveTrial(folder, group.network().network(), group.StateOf(running.member),
                        {.optimizer = running.recipe.optimizer.kind,
@@ -247,7 +247,8 @@ bool Trainer::Save(Running& running) {
                         .loss_sum = running.loss_sum,
                         .losses = running.losses});
     });
-  });
+  };
+  const auto saved = checkpoints.Save(work, write, is_past);
   if (!saved) {
     options_.say(fmt::format("trial {}: the checkpoint could not be saved: {}",
                              Number(running.assign.at.trial), saved.error().message));
