@@ -31,7 +31,7 @@ class BundleClient(Client):
         self._leaving = []  # trials that the present step tells to leave
         self._refused = []  # trials that the next step tells to leave: the script does not know yet
         self._has_stepped = False  # the script loops over steps
-        self._has_reported = False  # the script has reported something, for whichever trial
+        self._has_reported = False  # the script has reported new work, of whichever trial
 
     def open(self) -> None:
         """Connects before the first step, so that trials can join early."""
@@ -40,7 +40,8 @@ class BundleClient(Client):
 
     def report(self, trial, work: int, metrics: dict) -> None:
         super().report(trial, work, metrics)
-        self._has_reported = True
+        if work > trial.work:
+            self._has_reported = True
 
     def profile(self, trial, measured: dict) -> None:
         if self._version == 2:
@@ -93,8 +94,8 @@ class BundleClient(Client):
         """Ends all launches that the process still carries, and takes no more trials.
 
         Trials that were told to leave end as `done` or `paused`. The others have more to do and
-        end as `paused`, which is no failure. But if the script has reported nothing at all, they
-        are handed back as `released`. The controller takes that for a failure of a trial that was
+        end as `paused`, which is no failure. But if the script has reported nothing new, they are
+        handed back as `released`. The controller takes that for a failure of a trial that was
         alone. Otherwise it would start the script again and again, each time for nothing.
         """
         with self._lock:

@@ -252,6 +252,15 @@ def test_a_script_that_reports_nothing_hands_its_trials_back(tmp_path, controlle
     assert not process.is_marked_paused()
 
 
+def test_reports_of_work_that_was_reported_before_are_nothing_new(tmp_path, controller, launch):
+    """A script that leaves without a checkpoint would report the same work for ever."""
+    controller.assignments = [member(tmp_path, 8, work=3)]
+    process = launch(LEAVES.replace("train()", "step.trials[1].report(3, accuracy=1)"))
+    process.end()
+    assert controller.kinds() == ["released"]
+    assert controller.kinds(8) == ["report", "released"]
+
+
 def test_a_trial_that_comes_after_the_block_was_left_is_paused(tmp_path, controller, launch):
     controller.acks = False  # the process waits for them before it ends
     process = launch(LEAVES.replace("== 2", "== 1").replace("train()", "pass"))

@@ -10,6 +10,7 @@ std::string_view Name(ErrorCode code) {
     case ErrorCode::kNotFound: return "not_found";
     case ErrorCode::kFailedPrecondition: return "failed_precondition";
     case ErrorCode::kUnavailable: return "unavailable";
+    case ErrorCode::kOutOfMemory: return "out_of_memory";
     case ErrorCode::kCorruption: return "corruption";
   }
   SLUICE_CHECK(false, "an error code has a name");

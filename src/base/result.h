@@ -13,6 +13,7 @@ enum class ErrorCode {
   kNotFound,            // name something that exists
   kFailedPrecondition,  // change the state of the study, the store or the machine first
   kUnavailable,         // try again later
+  kOutOfMemory,         // ask for less, or when others have given memory back
   kCorruption,          // restore from a good copy
 };
 
@@ -47,6 +48,9 @@ inline std::unexpected<Error> FailedPrecondition(std::string message) {
 }
 inline std::unexpected<Error> Unavailable(std::string message) {
   return Fail(ErrorCode::kUnavailable, std::move(message));
+}
+inline std::unexpected<Error> OutOfMemory(std::string message) {
+  return Fail(ErrorCode::kOutOfMemory, std::move(message));
 }
 inline std::unexpected<Error> Corruption(std::string message) {
   return Fail(ErrorCode::kCorruption, std::move(message));

@@ -15,7 +15,12 @@ WorkerThread::WorkerThread(AtEnd at_end) : at_end_(at_end) {
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, &before);
-  thread_ = std::thread([this] { Work(); });
+  try {
+    thread_ = std::thread([this] { Work(); });
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    throw;
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

@@ -18,6 +18,7 @@ class WorkerThread {
   // cases it waits for the task that is running.
   enum class AtEnd { kDrop, kFinish };
 
+  // Throws std::system_error if the machine has no room for another thread.
   explicit WorkerThread(AtEnd at_end);
   ~WorkerThread();
   WorkerThread(const WorkerThread&) = delete;

@@ -79,11 +79,16 @@ Status AppendToSpool(const std::string& folder, std::string_view lines, bool syn
 Status MarkPaused(const std::string& folder) { return Append(folder, "paused", "", true); }
 
 std::uint64_t NextConversation(const std::string& folder) {
-  const OpenFile file(folder + "/conversations", O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW);
-  if (!file.ok()) return 0;
-  while (lockf(file.descriptor(), F_LOCK, 0) != 0)
-    if (errno != EINTR) return 0;
+  const std::string path = folder + "/conversations";
   struct stat facts{};
+  const OpenFile file(path, O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW);
+  if (!file.ok()) {  // not writable, or this process may open no more files
+    const bool known = lstat(path.c_str(), &facts) == 0;
+    return known ? static_cast<std::uint64_t>(facts.st_size) : 0;
+  }
+  // Where the file system has no locks: only one process at a time reports anyway.
+  while (lockf(file.descriptor(), F_LOCK, 0) != 0 && errno == EINTR) {
+  }
   if (fstat(file.descriptor(), &facts) != 0) return 0;
   // On a full disk a file can still be made longer. If that fails too, this process still differs
   // from the earlier ones.

@@ -1,6 +1,7 @@
 #include "client/launch_files.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,21 @@ namespace sluice::client {
 namespace {
 
 constexpr std::uint64_t kSecond = wire::kConversation;
+
+TEST(LaunchFilesTest, AProcessThatCannotBeCountedDiffersFromTheEarlierOnes) {
+  const TestFolder folder;
+  std::filesystem::create_directories(folder.Sub("7.1"));
+  NextConversation(folder.Sub("7.1"));
+  NextConversation(folder.Sub("7.1"));
+  rlimit files{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+  rlimit none = files;
+  none.rlim_cur = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::uint64_t before = NextConversation(folder.Sub("7.1"));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+  EXPECT_EQ(before, 2u);
+}
 
 TEST(LaunchFilesTest, ProcessesOfALaunchAreCounted) {
   const TestFolder folder;

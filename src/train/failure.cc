@@ -23,9 +23,9 @@ std::unexpected<Error> FailureOf(const std::exception& thrown, std::string_view 
   const auto* of_torch = dynamic_cast<const c10::Error*>(&thrown);
   const std::string text = of_torch ? of_torch->what_without_backtrace() : thrown.what();
   if (text.starts_with("not enough memory: "))  // by this room (tensor_bound.cc)
-    return Unavailable(fmt::format("{}: {}", where, text));
+    return OutOfMemory(fmt::format("{}: {}", where, text));
   if (IsOfMemory(thrown, text))
-    return Unavailable(fmt::format("{}: there is not enough memory for it", where));
+    return OutOfMemory(fmt::format("{}: there is not enough memory for it", where));
   return InvalidArgument(fmt::format("{}: {}", where, text));
 }
 

@@ -80,7 +80,7 @@ class Program {
   static Result<Program> Prepare(const model::Graph& graph, const ProgramOptions& options = {});
 
   // Fails with invalid_argument where PyTorch refuses an operator; with failed_precondition if that
-  // operator was given NaN or infinity, as when a trial has diverged; and with unavailable where
+  // operator was given NaN or infinity, as when a trial has diverged; and with out_of_memory where
   // there is not enough memory. The message names the node.
   Result<Outcome> Run(const Feed& feed) const;
 

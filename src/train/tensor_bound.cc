@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -50,16 +51,39 @@ std::uint64_t MeasuredBytes() {
   return bytes;
 }
 
+// The number after this name in a file that has a name and a number in each line.
+std::optional<std::uint64_t> NumberIn(const char* path, std::string_view wanted) {
+  std::ifstream file(path);
+  for (std::string name, rest; file >> name; std::getline(file, rest)) {
+    std::uint64_t number = 0;
+    if (file >> number && name == wanted) return number;
+  }
+  return std::nullopt;
+}
+
+// What a container may still take: files that it has read are dropped if need be.
+std::optional<std::uint64_t> FreeInContainer(const char* limit, const char* used, const char* facts,
+                                             std::string_view files) {
+  std::uint64_t most = 0;
+  std::uint64_t taken = 0;
+  if (!(std::ifstream(limit) >> most) || !(std::ifstream(used) >> taken)) return std::nullopt;
+  taken -= std::min(taken, NumberIn(facts, files).value_or(0));
+  return most - std::min(most, taken);
+}
+
 // What the kernel could give to processes without swapping; all there is if it does not say.
 std::uint64_t FreeBytes() {
   std::uint64_t bytes = MemoryBytes();
-  std::ifstream file("/proc/meminfo");
-  for (std::string name, unit; file >> name;) {
-    std::uint64_t kib = 0;
-    file >> kib;
-    std::getline(file, unit);
-    if (name == "MemAvailable:") bytes = std::min(bytes, kib * 1024);
-  }
+  if (const auto kib = NumberIn("/proc/meminfo", "MemAvailable:"))
+    bytes = std::min(bytes, *kib * 1024);
+  if (const auto left =
+          FreeInContainer("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
+                          "/sys/fs/cgroup/memory.stat", "inactive_file"))
+    bytes = std::min(bytes, *left);
+  if (const auto left = FreeInContainer("/sys/fs/cgroup/memory/memory.limit_in_bytes",
+                                        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+                                        "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file"))
+    bytes = std::min(bytes, *left);
   return bytes;
 }
 
@@ -76,7 +100,9 @@ void BoundTensors() {
   c10::SetCPUAllocator(&bounded);
 }
 
-bool IsTooLarge(const Error& error) { return error.message.contains(kTooLarge); }
+bool IsScarce(const Error& error) {
+  return error.code == ErrorCode::kOutOfMemory && !error.message.contains(kTooLarge);
+}
 
 void LimitMemory() {
   rlimit data{};

@@ -18,8 +18,9 @@ std::uint64_t MemoryBytes();
 // make tensors.
 void BoundTensors();
 
-// Whether this is that failure: no memory that others free would help.
-bool IsTooLarge(const Error& error);
+// Whether there was too little memory, and memory that others free could help: not if it is more
+// than the machine has.
+bool IsScarce(const Error& error);
 
 // From here on this process gets no more memory than is free now: it is refused what it asks for
 // beyond, and does with less. The kernel would promise it, and kill a process later.

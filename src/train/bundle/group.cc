@@ -45,10 +45,7 @@ std::optional<Group::Place> Group::PlaceOf(MemberId member) const {
 }
 
 void Group::Leave(MemberId member) {
-  if (const auto place = PlaceOf(member)) {
-    stacks_[place->stack].Remove(place->at);
-    std::erase(in_stacks_[place->stack], member);
-  }
+  if (const auto place = PlaceOf(member)) TakeApart(place->stack);
   members_.erase(member);
 }
 
@@ -72,6 +69,11 @@ TrialState Group::StateOf(MemberId member) const {
   return *members_.at(member).parked;
 }
 
+TrialState Group::ViewOf(MemberId member) const {
+  if (const auto place = PlaceOf(member)) return stacks_[place->stack].ViewOf(place->at);
+  return *members_.at(member).parked;
+}
+
 std::int64_t Group::StepOf(MemberId member) const {
   if (const auto place = PlaceOf(member)) return stacks_[place->stack].step(place->at);
   return members_.at(member).parked->step;
@@ -88,7 +90,7 @@ Status Group::Arrange(std::size_t width) {
   }
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
     if (i < wanted.size() && wanted[i] == in_stacks_[i]) continue;
-    Park(std::exchange(in_stacks_[i], {}), stacks_[i].TakeAll());
+    TakeApart(i);
   }
   stacks_.resize(wanted.size(), Stack(network_));
   in_stacks_.resize(wanted.size());
@@ -146,6 +148,11 @@ void Group::NeedLess(std::size_t widest_failed, Error error, std::vector<Trained
   }
 }
 
+void Group::TakeApart(std::size_t stack) {
+  const std::vector<MemberId> ids = std::exchange(in_stacks_[stack], {});
+  Park(ids, stacks_[stack].TakeAll());
+}
+
 std::vector<Group::Trained> Group::StepOneByOne(std::size_t stack, Batches& batches) {
   const std::vector<MemberId> ids = std::exchange(in_stacks_[stack], {});
   std::vector<TrialState> states = stacks_[stack].TakeAll();
@@ -199,7 +206,7 @@ std::vector<Group::Trained> Group::Step() {
       for (std::size_t at = 0; at < losses[i]->size(); ++at)
         trained.push_back(
             {.member = in_stacks_[i][at], .steps = stacks_[i].step(at), .loss = (*losses[i])[at]});
-    } else if (losses[i].error().code == ErrorCode::kUnavailable) {
+    } else if (losses[i].error().code == ErrorCode::kOutOfMemory) {
       scarce = std::move(losses[i]).error();
       widest_failed = std::max(widest_failed, in_stacks_[i].size());
     } else {
@@ -221,17 +228,31 @@ Status StepAll(Group& group) {
   return {};
 }
 
+Result<Measured> Group::EvaluateParked(MemberId member) const {
+  const Joined& joined = members_.at(member);
+  Stack alone(network_);
+  std::vector<TrialState> state{*joined.parked};
+  SLUICE_TRY(alone.Fill({{joined.member}}, state));
+  SLUICE_ASSIGN(std::vector<Measured> found,
+                alone.Evaluate(std::vector<std::size_t>{0}, *batches_));
+  return std::move(found.front());
+}
+
 Result<std::vector<Measured>> Group::Evaluate(const std::vector<MemberId>& members) const {
   struct Part {
     std::vector<std::size_t> places;  // in the stack
     std::vector<std::size_t> into;    // where their results go
     Result<std::vector<Measured>> found = {};
   };
+  std::vector<Measured> all(members.size());
   std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>> by_stack;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto place = PlaceOf(members[i]);
-    if (!place) return Unavailable("there is not enough memory for the trial's weights");
-    by_stack[place->stack].emplace_back(place->at, i);
+    if (place) {
+      by_stack[place->stack].emplace_back(place->at, i);
+    } else {
+      SLUICE_ASSIGN(all[i], EvaluateParked(members[i]));
+    }
   }
   std::vector<std::size_t> stacks;
   std::vector<Part> parts;
@@ -248,11 +269,10 @@ Result<std::vector<Measured>> Group::Evaluate(const std::vector<MemberId>& membe
     parts[i].found = stacks_[stacks[i]].Evaluate(parts[i].places, *batches_);
   };
   ForStacks(parts.size(), evaluate);
-  std::vector<Measured> all(members.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Part& part = parts[i];
     // One stack alone needs less memory than several side by side.
-    if (!part.found && part.found.error().code == ErrorCode::kUnavailable && parts.size() > 1)
+    if (!part.found && part.found.error().code == ErrorCode::kOutOfMemory && parts.size() > 1)
       evaluate(i);
     if (!part.found) return std::unexpected(std::move(part.found).error());
     for (std::size_t k = 0; k < part.into.size(); ++k)

@@ -48,7 +48,10 @@ class Group {
   void SetWaiting(MemberId member, bool waiting);
   bool AnyTrains() const;
 
+  // A copy of a trial's state.
   TrialState StateOf(MemberId member) const;
+  // The same without a copy, until the group changes.
+  TrialState ViewOf(MemberId member) const;
   std::int64_t StepOf(MemberId member) const;
 
   struct Trained {
@@ -56,7 +59,7 @@ class Group {
     std::int64_t steps = 0;  // done by now
     double loss = 0;         // before the step; of the training batch
     // Why the trial could not be trained; it is as before the step. What PyTorch says where it
-    // refuses the trial's numbers; unavailable if the memory does not suffice for the trial alone.
+    // refuses the trial's numbers; out_of_memory if the memory does not suffice for the trial alone.
     std::optional<Error> refused = {};
   };
   // Trains every trial that does not wait by one step. If the memory does not suffice for a stack,
@@ -70,7 +73,7 @@ class Group {
     return batches_->evaluation_examples() > 0 &&
            network_->evaluates_by() != model::EvaluationPlan::By::kNothing;
   }
-  // Evaluates these trials, in this order. Fails with unavailable if there is not enough memory.
+  // Evaluates these trials, in this order. Fails with out_of_memory.
   Result<std::vector<Measured>> Evaluate(const std::vector<MemberId>& members) const;
 
   // Whether arrangements are still being tried.
@@ -95,11 +98,15 @@ class Group {
   };
 
   // Puts all trials that train into stacks of this width, the earliest first. Fails with
-  // unavailable if there is not enough memory; some trials are then in no stack.
+  // out_of_memory; some trials are then in no stack.
   Status Arrange(std::size_t width);
   // Keeps the states of trials that are in no stack.
   void Park(const std::vector<MemberId>& members, std::vector<TrialState> states);
+  // Takes the trials of a stack out of it.
+  void TakeApart(std::size_t stack);
   std::optional<Place> PlaceOf(MemberId member) const;
+  // Evaluates a trial that is in no stack.
+  Result<Measured> EvaluateParked(MemberId member) const;
   std::size_t TrialsThatTrain() const;
   Arrangement ArrangementFor(std::size_t trials) const;
   // Calls the task with 0, 1, ... below `count`, each time for another stack: side by side if they

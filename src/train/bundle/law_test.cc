@@ -198,7 +198,7 @@ class ScarceBatches : public DrawnBatches {
   ScarceBatches(const model::Graph& graph, at::ScalarType real, std::size_t most)
       : DrawnBatches(graph, real), most_(most) {}
   Result<Batch> ForTraining(std::span<const std::int64_t> steps) override {
-    if (steps.size() > most_) return Unavailable("out of memory");
+    if (steps.size() > most_) return OutOfMemory("too little");
     return DrawnBatches::ForTraining(steps);
   }
 
@@ -237,7 +237,7 @@ TEST(GroupTest, WhereTheMemoryDoesNotSufficeForOneTrialThatIsAnError) {
   const auto trained = group.Step();
   ASSERT_EQ(trained.size(), 1u);
   ASSERT_TRUE(trained[0].refused);
-  EXPECT_EQ(trained[0].refused->code, ErrorCode::kUnavailable);
+  EXPECT_EQ(trained[0].refused->code, ErrorCode::kOutOfMemory);
   EXPECT_EQ(trained[0].steps, 0);
 }
 
@@ -246,11 +246,11 @@ class BatchesForOne : public DrawnBatches {
  public:
   using DrawnBatches::DrawnBatches;
   Result<Batch> ForTraining(std::span<const std::int64_t> steps) override {
-    if (beside && steps[0] == 2) return Unavailable("out of memory");
+    if (beside && steps[0] == 2) return OutOfMemory("too little");
     return DrawnBatches::ForTraining(steps);
   }
   Result<Batch> ForEvaluation(std::int64_t first, std::int64_t count) const override {
-    if (refused++ < 2) return Unavailable("out of memory");
+    if (refused++ < 2) return OutOfMemory("too little");
     return DrawnBatches::ForEvaluation(first, count);
   }
   bool beside = true;
@@ -277,6 +277,27 @@ TEST(GroupTest, WhereTheMemoryDoesNotSufficeSideBySideStacksTrainOneAfterAnother
   for (int step = 0; step < 2; ++step) ASSERT_EQ(group.Step().size(), 4u);
   EXPECT_EQ(group.arrangement(), (Arrangement{.width = 1, .workers = 1}));
   for (std::uint64_t seed = 0; seed < 4; ++seed)
+    EXPECT_LT(
+        Distance(network, group.StateOf(members[seed]), TrainedAlone(network, recipe, seed, 4)),
+        kFusedBound);
+}
+
+TEST(GroupTest, TrialsAreEvaluatedAndGoOnAfterOneOfTheirStackHasLeft) {
+  const auto recipe = RecipeOf("zoo:mlp,in=12,hidden=8", recipe::OptimizerKind::kAdamW, 1);
+  const auto network = Prepared(recipe);
+  Group group = LawGroup(network);
+  std::vector<MemberId> members;
+  for (std::uint64_t seed = 0; seed < 3; ++seed) members.push_back(*group.Join(recipe, seed, {}));
+  for (int step = 0; step < 2; ++step) ASSERT_TRUE(StepAll(group));
+  const auto before = group.Evaluate({members[0], members[2]});
+  ASSERT_TRUE(before) << before.error().message;
+  group.Leave(members[1]);
+  const auto after = group.Evaluate({members[0], members[2]});
+  ASSERT_TRUE(after) << after.error().message;
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_NEAR((*after)[i].values.at("loss"), (*before)[i].values.at("loss"), 1e-12);
+  for (int step = 0; step < 2; ++step) ASSERT_TRUE(StepAll(group));
+  for (const std::uint64_t seed : {0u, 2u})
     EXPECT_LT(
         Distance(network, group.StateOf(members[seed]), TrainedAlone(network, recipe, seed, 4)),
         kFusedBound);

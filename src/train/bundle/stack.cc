@@ -43,13 +43,6 @@ std::vector<at::Tensor> RowsOf(const at::Tensor& stacked) {
   return copied ? *copied : rows;
 }
 
-std::vector<std::size_t> AllBut(std::size_t count, std::size_t one) {
-  std::vector<std::size_t> rest;
-  for (std::size_t at = 0; at < count; ++at)
-    if (at != one) rest.push_back(at);
-  return rest;
-}
-
 // A stack of what trials bring along, which is taken from them. Undefined if they have none.
 at::Tensor Joined(std::span<TrialState> states, std::vector<at::Tensor> TrialState::* tensors,
                   std::size_t place) {
@@ -124,7 +117,7 @@ std::vector<TrialState> Stack::TakeAll() {
   return states;
 }
 
-TrialState Stack::StateOf(std::size_t at) const {
+TrialState Stack::ViewOf(std::size_t at) const {
   TrialState state;
   state.step = steps_[at];
   for (const auto& [stacked, own] : kParts) {
@@ -132,25 +125,17 @@ TrialState Stack::StateOf(std::size_t at) const {
     (state.*own).resize(tensors.size());
     for (std::size_t place = 0; place < tensors.size(); ++place)
       if (tensors[place].defined() && network_->stacked(place))
-        (state.*own)[place] = RowOf(tensors[place], at).clone();
+        (state.*own)[place] = RowOf(tensors[place], at);
   }
   return state;
 }
 
-void Stack::Remove(std::size_t at) {
-  const std::vector<std::size_t> rest = AllBut(members_.size(), at);
-  for (const auto& [stacked, own] : kParts) {
-    for (std::size_t place = 0; place < (this->*stacked).size(); ++place) {
-      at::Tensor& tensor = (this->*stacked)[place];
-      if (!tensor.defined() || !network_->stacked(place)) continue;
-      const bool trained = tensor.requires_grad();
-      tensor = Picked(tensor, rest);
-      tensor.requires_grad_(trained);
-    }
-  }
-  members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(at));
-  steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(at));
-  NoteDropout();
+TrialState Stack::StateOf(std::size_t at) const {
+  TrialState state = ViewOf(at);
+  for (const auto& [stacked, own] : kParts)
+    for (at::Tensor& tensor : state.*own)
+      if (tensor.defined()) tensor = tensor.clone();
+  return state;
 }
 
 std::vector<DropoutRates> Stack::RatesOf(std::span<const std::size_t> places) const {

@@ -32,18 +32,18 @@ class Stack {
   std::int64_t trials() const { return static_cast<std::int64_t>(members_.size()); }
   std::int64_t step(std::size_t at) const { return steps_[at]; }
 
-  // Puts trials into a stack that has none, and takes their states. Fails with unavailable if there
-  // is not enough memory: the trials then have their states, and the stack has no trial.
+  // Puts trials into a stack that has none, and takes their states. Fails with
+  // out_of_memory: the trials then have their states, and the stack has no trial.
   Status Fill(std::span<const Member> members, std::vector<TrialState>& states);
   // Takes all trials out, in their order.
   std::vector<TrialState> TakeAll();
-  // Forgets a trial. The others keep their order.
-  void Remove(std::size_t at);
+  // A trial's state, without a copy: it changes with the stack.
+  TrialState ViewOf(std::size_t at) const;
   // A copy of a trial's state.
   TrialState StateOf(std::size_t at) const;
 
   // Trains every trial by one update. Returns the loss of each before the update. If it fails, all
-  // trials are as before: fails with unavailable if there is not enough memory.
+  // trials are as before, for example with out_of_memory.
   Result<std::vector<double>> Step(Batches& batches);
 
   // Evaluates these trials on the examples for evaluation.

@@ -15,6 +15,7 @@
 #include "model/network.h"
 #include "train/bundle/batch_source.h"
 #include "train/failure.h"
+#include "train/tensor_bound.h"
 
 namespace sluice::train {
 
@@ -92,7 +93,7 @@ bool Trainer::Begin(wire::Assign assign) {
     running_.emplace(at, std::move(*running));
     return true;
   }
-  if (running.error().code == ErrorCode::kUnavailable && !running_.empty()) {
+  if (IsScarce(running.error()) && !running_.empty()) {
     HandBack(at, running.error().message);
     return false;
   }
@@ -120,6 +121,17 @@ Result<std::unique_ptr<Group>> Trainer::OpenGroup(const recipe::TrialRecipe& sha
     return InvalidArgument(fmt::format(
         "data: expected examples of the sizes [{}], as the network {} takes them, found [{}]",
         model::SizesItTakes(network->graph()), shape.network, fmt::join(example, ", ")));
+  const data::DType type = data_.train->input().dtype;
+  SLUICE_TRY(
+      model::CheckElements(network->graph(), shape.network,
+                           {.type = data::Name(type), .whole = type == data::DType::kInt64}));
+  if (const auto fixed = model::FixedBatch(network->graph())) {
+    const auto& evaluated = data_.validation ? data_.validation : data_.test;
+    SLUICE_TRY(model::CheckBatching(*fixed, shape.network,
+                                    {.batch = shape.batch,
+                                     .training_examples = data_.train->count(),
+                                     .evaluation_examples = evaluated ? evaluated->count() : 0}));
+  }
   auto batches = std::make_unique<BatchSource>(
       data_, BatchSource::Options{.batch = shape.batch,
                                   .seed = recipe_.seed,
@@ -212,7 +224,7 @@ void Trainer::Fail(LaunchRef at, const std::string& reason) {
 
 void Trainer::Refused(LaunchRef at, const Error& why) {
   if (why.code == ErrorCode::kFailedPrecondition) return ReportDiverged(at);
-  if (why.code != ErrorCode::kUnavailable || running_.size() == 1) return Fail(at, why.message);
+  if (!IsScarce(why) || running_.size() == 1) return Fail(at, why.message);
   // There is not enough memory for it beside the others. Trials that are due for a report have none
   // of that work saved: they would go on without the report.
   const Running& running = running_.at(at);
@@ -240,7 +252,7 @@ bool Trainer::Save(Running& running) {
   client::Checkpoints checkpoints(client_, running.assign);
   const auto write = [&](const std::string& folder) {
     return Guarded("its state", [&] {
-      return SaveTrial(folder, group.network().network(), group.StateOf(running.member),
+      return SaveTrial(folder, group.network().network(), group.ViewOf(running.member),
                        {.optimizer = running.recipe.optimizer.kind,
                         .precision = running.recipe.precision,
                         .recipe = running.assign.params,
@@ -289,8 +301,7 @@ void Trainer::TrainGroup(const std::string& shape, Group& group) {
   for (const Group::Trained& each : trained) {
     const LaunchRef at = launch_of_.at({shape, each.member});
     if (each.refused) {
-      const bool is_scarce = each.refused->code == ErrorCode::kUnavailable;
-      if (!is_scarce || !std::exchange(handed_back, true)) Refused(at, *each.refused);
+      if (!IsScarce(*each.refused) || !std::exchange(handed_back, true)) Refused(at, *each.refused);
       continue;
     }
     Running& running = running_.at(at);

@@ -317,6 +317,33 @@ TEST_F(TrainerTest, ATrialThatFindsTooLittleMemoryBesideOthersIsHandedBack) {
   EXPECT_EQ(Await<wire::Report>().work, 2);
 }
 
+// It is not handed back: the process has room for others.
+TEST_F(TrainerTest, ATrialFailsBesideOthersWhereMoreMemoryWouldNotHelp) {
+  recipe::Recipe recipe = SmallRecipe(folder_);
+  recipe.settings["model.network"] = "zoo:mlp,in=4,hidden={hidden},layers=2,classes=2";
+  wire::Assign first = Assign(TestLaunch(7), R"({"lr": 0.1, "batch": 8, "hidden": 8})");
+  wire::Assign locked = Assign(TestLaunch(8), first.params);
+  wire::Assign large = Assign(TestLaunch(9), R"({"lr": 0.1, "batch": 8, "hidden": 2000000})");
+  std::filesystem::create_directories(locked.checkpoint_dir + ".owner");  // no file can be there
+  first.target = 1;
+  Begin(first, recipe);
+  EXPECT_EQ(Await<wire::Report>().at, first.at);
+  const auto fails = [&](const wire::Assign& assign) {
+    world_.controller().Send(assign);
+    while (auto heard = Hear()) {
+      EXPECT_FALSE(std::holds_alternative<wire::Capacity>(*heard));
+      EXPECT_FALSE(std::holds_alternative<wire::Released>(*heard));
+      if (const auto* failed = std::get_if<wire::Failed>(&*heard)) return failed->reason;
+      if (testing::Test::HasFailure()) break;
+    }
+    return std::string();
+  };
+  EXPECT_THAT(fails(locked), HasSubstr(".owner"));
+  EXPECT_THAT(fails(large), HasSubstr("GiB"));
+  world_.controller().Send(wire::Budget{.at = first.at, .target = 2});
+  EXPECT_EQ(Await<wire::Report>().work, 2);
+}
+
 TEST_F(TrainerTest, ACheckpointOfAnotherNetworkFailsTheTrial) {
   wire::Assign first = Assign(TestLaunch(7), R"({"lr": 0.1, "batch": 8})");
   first.target = 1;

@@ -14,9 +14,11 @@ namespace sluice::train {
 // the CPU are computed by the thread that asks for them.
 class Workers {
  public:
-  // Threads start when they are first needed, at most one for each core.
+  // Threads start when they are first needed, at most one for each core. Where there is no memory
+  // for so many, the tasks run on fewer; without any, on the calling thread.
   explicit Workers(std::size_t cores) : cores_(cores) {}
-  // With the cores that PyTorch uses for an operator of the calling thread (OMP_NUM_THREADS).
+  // With the cores that PyTorch uses for an operator of the calling thread (OMP_NUM_THREADS). The
+  // threads start here: later the memory may be too small for them.
   Workers();
 
   std::size_t cores() const { return cores_; }
@@ -29,6 +31,9 @@ class Workers {
   void Run(std::size_t count, const std::function<void(std::size_t)>& task);
 
  private:
+  // Starts threads, up to `wanted` in all, and returns how many there are.
+  std::size_t Start(std::size_t wanted);
+
   std::size_t cores_;
   std::vector<std::unique_ptr<WorkerThread>> threads_;
 };

@@ -2,11 +2,16 @@
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
+#include <fstream>
 #include <latch>
 #include <set>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "train/torch.h"
@@ -24,6 +29,27 @@ TEST(WorkersTest, EachTaskRunsOnceAndAsManyAtATimeAsThereAreCores) {
   });
   EXPECT_EQ(calls, std::vector<int>(7, 1));
   workers.Run(0, [](std::size_t) { FAIL(); });
+}
+
+// A thread takes its stack from the memory that the process may have.
+TEST(WorkersTest, TasksRunAlsoWhereNoThreadCanBeMade) {
+  const auto runs_all = [] {
+    std::uint64_t data_kib = 0;
+    std::ifstream status("/proc/self/status");
+    for (std::string name; status >> name; std::getline(status, name))
+      if (name == "VmData:") status >> data_kib;
+    rlimit data{};
+    getrlimit(RLIMIT_DATA, &data);
+    data.rlim_cur = (data_kib << 10) + (std::uint64_t{4} << 20);  // a stack takes 8 MiB
+    setrlimit(RLIMIT_DATA, &data);
+    Workers workers(8);
+    std::atomic<int> calls = 0;
+    for (int round = 0; round < 2; ++round) workers.Run(9, [&](std::size_t) { ++calls; });
+    _exit(calls == 18 ? 0 : 1);
+  };
+  // In a process of its own: the stacks of threads that have ended are kept for others.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(runs_all(), testing::ExitedWithCode(0), "");
 }
 
 TEST(WorkersTest, TheThreadsHaveEqualSharesOfTheCores) {

@@ -155,8 +155,7 @@ template <typename Found, typename Print>
 Result<bool> PrintIfMemorySuffices(std::string_view name, const Result<Found>& found,
                                    const Print& print) {
   if (found) return print(*found);
-  if (found.error().code != ErrorCode::kUnavailable || IsTooLarge(found.error()))
-    return std::unexpected(found.error());
+  if (!IsScarce(found.error())) return std::unexpected(found.error());
   fmt::print("{} unchecked: {}\n", name, found.error().message);
   return true;
 }

@@ -196,7 +196,7 @@ Result<Comparison> CompareEvaluation(const model::Graph& graph, const ExamplesRu
   if (Numbered(file, "eval_output.").empty()) return UncheckedEvaluation(file);
   const auto cannot = [](const Error& error) -> Result<Comparison> {
     // With more memory it might be evaluated.
-    if (error.code == ErrorCode::kUnavailable) return std::unexpected(error);
+    if (error.code == ErrorCode::kOutOfMemory) return std::unexpected(error);
     return Comparison{.verdict = Comparison::Verdict::kDiffers,
                       .about = fmt::format("the trainer cannot evaluate it: {}", error.message)};
   };

@@ -54,7 +54,8 @@ Value AttentionWithDropout(const Call& call, const Rates& rates) {
     scores = scores + (tensor.scalar_type() == at::kBool ? Forbidding(tensor, scores.options())
                                                          : operand(tensor));
   }
-  at::Tensor weights = at::softmax(scores, -1);
+  // Where a mask forbids all keys of a query, PyTorch gives 0.
+  at::Tensor weights = call.Has(3) ? at::_safe_softmax(scores, -1) : at::softmax(scores, -1);
   if (!AllZero(rates)) {
     const Sizes sizes(weights.sizes().begin() + 1, weights.sizes().end());
     weights = weights * DropoutMask(call, sizes, rates, weights.options());

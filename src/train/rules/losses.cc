@@ -13,11 +13,13 @@ struct LossPlaces {
 // The number by which a mean divides: of all trials, or of each.
 Value Weight(const Call& call, const LossPlaces& places, const Value& target) {
   const at::Tensor& classes = target.tensor;
-  at::Tensor counted = classes != call.Integer(places.ignore);
+  const at::Tensor ignored = classes == call.Integer(places.ignore);
+  at::Tensor counted = ignored.logical_not();
   const Value& weight = call.Tensor(places.weight);
   if (weight.tensor.defined())
-    counted =
-        weight.tensor.index_select(0, classes.clamp_min(0).flatten()).view_as(classes) * counted;
+    counted =  // what is ignored need not be a class
+        weight.tensor.index_select(0, classes.masked_fill(ignored, 0).flatten()).view_as(classes) *
+        counted;
   return Reduced(target.stacked() ? Stacked(counted, target.axis) : Shared(counted),
                  Reduction::kSum);
 }

@@ -13,6 +13,7 @@
 #include "model/network.h"
 #include "model/read/archive.h"
 #include "model/shrink/shrink.h"
+#include "train/failure.h"
 #include "train/state/initial_draws.h"
 #include "train/state/tensor_types.h"
 #include "train/tensor_bound.h"
@@ -123,8 +124,7 @@ class InitialValues {
       std::memcpy(tensor.data_ptr(), bytes.data(), bytes.size());
       return tensor;
     } catch (const c10::Error& error) {
-      return Unavailable(fmt::format("'{}': {}", Shown(parameter.name),
-                                     FirstLine(error.what_without_backtrace())));
+      return FailureOf(error, fmt::format("'{}'", Shown(parameter.name)));
     }
   }
 
@@ -206,7 +206,7 @@ Result<at::Tensor> InitialTensor(const TrainedNetwork& network, std::size_t p,
     if (law.kind == Law::Kind::kUnknown) law.kind = Law::Kind::kConstant;  // it has no elements
     return DrawnByLaw(law, parameter.sizes, type, trial_seed, parameter.name);
   } catch (const c10::Error& error) {
-    return Unavailable(fmt::format("{}: '{}': expected memory for {:.3f} GiB, found too little: {}",
+    return OutOfMemory(fmt::format("{}: '{}': expected memory for {:.3f} GiB, found too little: {}",
                                    network.name, Shown(parameter.name),
                                    BytesOfTrial(network.graph, parameter) / 0x1p30,
                                    FirstLine(error.what_without_backtrace())));

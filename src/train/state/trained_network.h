@@ -42,7 +42,7 @@ at::ScalarType RealOf(recipe::Precision precision);
 // The tensors with which a trial begins, in the order of the graph's parameters, on the CPU. `real`
 // stands for float32. Tied ones are undefined. Those that are neither trained nor constant are the
 // network's own if their type is the same: they must not be written in place. float32 tensors are
-// those of a float64 trial, rounded. Fails with unavailable if there is not enough memory.
+// those of a float64 trial, rounded. Fails with out_of_memory.
 Result<std::vector<at::Tensor>> InitialTensors(const TrainedNetwork& network,
                                                std::uint64_t trial_seed, at::ScalarType real);
 // One of them, which is not tied.

@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "data/tensors/tensor_file.h"
 #include "data/tensors/whole_file.h"
+#include "train/failure.h"
 #include "train/state/tensor_types.h"
 
 namespace sluice::train {
@@ -254,9 +255,7 @@ class CheckpointReader {
       const at::Tensor real = stored.to(wanted);
       return c10::isComplexType(type) ? at::view_as_complex(real) : real;
     } catch (const c10::Error& error) {
-      return Failed(
-          where, {ErrorCode::kUnavailable,
-                  fmt::format("'{}': {}", Shown(name), FirstLine(error.what_without_backtrace()))});
+      return Failed(where, FailureOf(error, fmt::format("'{}'", Shown(name))).error());
     }
   }
 
