@@ -69,28 +69,6 @@ std::vector<DropoutRates> ForAll(const model::Graph& graph, const std::vector<do
   return all;
 }
 
-TEST(DropoutTest, NodesAreListedWithTheirModulesAndRates) {
-  const model::Graph graph = EveryDropout(kRate, true);
-  std::vector<std::string> modules;
-  for (const DropoutNode& each : DropoutNodes(graph)) {
-    modules.emplace_back(each.module);
-    EXPECT_EQ(each.rate, kRate);
-  }
-  EXPECT_THAT(modules, testing::ElementsAre("layers.1", "layers.2", "layers.3", "layers.4",
-                                            "layers.5", "layers.7"));
-  EXPECT_THAT(DropoutNodes(EveryDropout(kRate, false)), testing::IsEmpty());
-  EXPECT_EQ(DropoutNodes(EveryDropout(0, true)).size(), 4u)
-      << "attention and layers without dropout are not told from those that never had any";
-}
-
-TEST(DropoutTest, AModuleLiesInItselfAndInWhatHoldsIt) {
-  EXPECT_TRUE(LiesIn("layers.1.drop", ""));
-  EXPECT_TRUE(LiesIn("layers.1.drop", "layers.1"));
-  EXPECT_TRUE(LiesIn("layers.1", "layers.1"));
-  EXPECT_FALSE(LiesIn("layers.10", "layers.1"));
-  EXPECT_FALSE(LiesIn("layers", "layers.1"));
-}
-
 TEST(DropoutTest, TheRateOfTheGraphForEachTrialGivesTheSameBits) {
   const model::Graph graph = EveryDropout(kRate, true);
   const auto program = Program::Prepare(graph, {.real = at::kDouble});

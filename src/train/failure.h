@@ -8,7 +8,8 @@
 
 namespace sluice::train {
 
-// What PyTorch or the C++ library has thrown, as an error: out_of_memory or invalid_argument. The message begins with `where`.
+// What PyTorch or the C++ library has thrown, as an error: out_of_memory or invalid_argument. The
+// message begins with `where`.
 std::unexpected<Error> FailureOf(const std::exception& thrown, std::string_view where);
 
 // Returns what `task` returns, a Result or a Status. What it throws becomes an error.

@@ -11,6 +11,7 @@
 
 #include "base/random.h"
 #include "base/text.h"
+#include "cli/inspect/dropout_reach.h"
 #include "cli/inspect/narrow_check.h"
 #include "cli/inspect/study_model.h"
 #include "cli/study_file.h"
@@ -38,7 +39,11 @@ class TrainingInspector {
 
   Result<TrainingSummary> Inspect() {
     auto data = data::OpenDataSet(DataIn(spec_.training->data, folder_));
-    if (!data) return Refuse(PathOfDataError(data.error().message), data.error().message);
+    if (!data) {
+      const std::string& message = data.error().message;
+      const std::string path = PathOfDataError(message);
+      return Refuse(path, path == "data" ? message : "data." + message);
+    }
     data_ = std::move(*data);
     if (const auto networks = NetworksOf(spec_); !networks)
       return Refuse("model.network", networks.error().message);
@@ -82,9 +87,12 @@ class TrainingInspector {
       }
       losses.insert(trial->loss);
       if (trial->scale != 1) AddNarrow(summary_.narrow, *trial);
-      if (!seen_.insert(NetworkKey(*trial)).second) continue;
-      SLUICE_TRY(InspectNetwork(*trial));
+      if (seen_.insert(NetworkKey(*trial)).second) SLUICE_TRY(InspectNetwork(*trial));
+      SLUICE_TRY(CheckBatch(*trial));
+      dropout_.AddTrial(*trial);
     }
+    if (const auto mistake = dropout_.Mistake()) return Refuse(mistake->path, mistake->message);
+    for (std::string& note : dropout_.Notes()) summary_.notes.push_back(std::move(note));
     if (!summary_.narrow.empty()) NoteWhatDoesNotCarryOver();
     if (losses.size() > 1)
       summary_.networks +=
@@ -109,9 +117,12 @@ class TrainingInspector {
     }
     SLUICE_TRY(CheckInput(trial.network, network->graph));
     AddMetrics(network->graph, trial);
-    if (named_.insert(trial.network).second)
-      summary_.networks +=
-          fmt::format("{}{}", summary_.networks.empty() ? "" : ", ", trial.network);
+    const auto [fixed, is_new] =
+        fixed_batches_.try_emplace(trial.network, model::FixedBatch(network->graph));
+    if (!is_new) return {};
+    summary_.networks += fmt::format("{}{}", summary_.networks.empty() ? "" : ", ", trial.network);
+    dropout_.AddNetwork(trial.network, network->graph);
+    if (fixed->second) NoteExamplesLeftOut(trial.network, *fixed->second);
     return {};
   }
 
@@ -131,12 +142,45 @@ class TrainingInspector {
   // Whether the network takes the examples of the data.
   Status CheckInput(const std::string& name, const model::Graph& graph) {
     if (graph.inputs.empty()) return {};  // the trainer says what it takes
-    const std::vector<std::int64_t>& shape = data_.train->input().shape;
-    if (model::HowItTakes(graph, shape) != model::Takes::kNot) return {};
-    return Refuse("data",
-                  fmt::format("expected examples of the sizes [{}], as the network {} takes "
-                              "them, found [{}]; take other data, or another network",
-                              model::SizesItTakes(graph), name, fmt::join(shape, ", ")));
+    const auto& [type, shape] = data_.train->input();
+    if (model::HowItTakes(graph, shape) == model::Takes::kNot)
+      return Refuse("data",
+                    fmt::format("expected examples of the sizes [{}], as the network {} takes "
+                                "them, found [{}]; take other data, or another network",
+                                model::SizesItTakes(graph), name, fmt::join(shape, ", ")));
+    const Status fits = model::CheckElements(
+        graph, name, {.type = data::Name(type), .whole = type == data::DType::kInt64});
+    if (!fits) return Refuse("data", fits.error().message);
+    return {};
+  }
+
+  // How many examples trials are evaluated on.
+  std::int64_t EvaluationExamples() const {
+    const auto& evaluated = data_.validation ? data_.validation : data_.test;
+    return evaluated ? evaluated->count() : 0;
+  }
+
+  // Whether the trial's network takes batches of the trial's size.
+  Status CheckBatch(const recipe::TrialRecipe& trial) const {
+    const std::optional<std::int64_t> fixed = fixed_batches_.at(trial.network);
+    if (!fixed) return {};
+    const Status fits = model::CheckBatching(*fixed, trial.network,
+                                             {.batch = trial.batch,
+                                              .training_examples = data_.train->count(),
+                                              .evaluation_examples = EvaluationExamples()});
+    if (fits) return {};
+    const std::string& message = fits.error().message;
+    return Refuse(message.substr(0, message.find(':')), message);
+  }
+
+  // A network of a fixed batch cannot be evaluated on what remains after the last whole batch.
+  void NoteExamplesLeftOut(const std::string& network, std::int64_t batch) {
+    const std::int64_t examples = EvaluationExamples();
+    if (examples % batch == 0) return;
+    summary_.notes.push_back(
+        fmt::format("data: {} of the {} examples for evaluation are left out, since the network {} "
+                    "takes batches of {} alone (dynamic_batch=False)",
+                    examples % batch, examples, network, batch));
   }
 
   // Trials may train different networks. What one of them lacks cannot compare trials.
@@ -202,7 +246,9 @@ class TrainingInspector {
   TrainingSummary summary_;
   std::map<std::string, std::string> lacking_;  // metrics that some trials do not have, and why
   std::set<std::string> seen_;                  // networks with their losses and scales
-  std::set<std::string> named_;                 // networks
+  // The networks that trials name, each with the batch that it must have if it is fixed.
+  std::map<std::string, std::optional<std::int64_t>> fixed_batches_;
+  DropoutReach dropout_;
 };
 
 }  // namespace

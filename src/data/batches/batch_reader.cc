@@ -28,10 +28,17 @@ ImageSize SizeOf(const TensorType& image) {
   return {.channels = axes == 3 ? axis(0) : 1, .height = axis(axes - 2), .width = axis(axes - 1)};
 }
 
-// One for each channel.
-std::vector<double> Spread(std::vector<double> values, std::int64_t channels) {
-  if (values.size() == 1) values.resize(static_cast<std::size_t>(channels), values.front());
-  return values;
+// From so many elements on, it pays to have what each of 256 bytes becomes in a table. The table
+// then takes no more memory than the elements themselves, as float32.
+constexpr std::size_t kElementsForATable = 256;
+
+// A mean and a deviation for each channel; one of each if that is all there is.
+Normalisation Matched(Normalisation normalisation) {
+  auto& [mean, deviation] = normalisation;
+  const std::size_t channels = std::max(mean.size(), deviation.size());
+  mean.resize(channels, mean.front());
+  deviation.resize(channels, deviation.front());
+  return normalisation;
 }
 
 float Normalised(double value, double divisor, double mean, double deviation) {
@@ -96,12 +103,12 @@ BatchReader::BatchReader(std::shared_ptr<const Examples> examples, Normalisation
       seed_(seed),
       input_(examples_->input()) {
   if (input_.dtype == DType::kInt64) return;
-  const std::int64_t channels = ChannelsOf(input_);
-  normalisation_.mean = Spread(std::move(normalisation_.mean), channels);
-  normalisation_.deviation = Spread(std::move(normalisation_.deviation), channels);
+  normalisation_ = Matched(std::move(normalisation_));
   input_.dtype = DType::kFloat32;
   if (examples_->input().dtype != DType::kUint8) return;
-  for (std::size_t channel = 0; channel < normalisation_.mean.size(); ++channel)
+  const std::size_t channels = normalisation_.mean.size();
+  if (channels > 1 && *ElementsOf(input_.shape) / channels < kElementsForATable) return;
+  for (std::size_t channel = 0; channel < channels; ++channel)
     for (int byte = 0; byte < 256; ++byte)
       of_byte_.push_back(Normalised(byte, DivisorOf(DType::kUint8), normalisation_.mean[channel],
                                     normalisation_.deviation[channel]));
@@ -114,7 +121,7 @@ void BatchReader::Normalise(std::span<const char> raw, std::span<float> into) co
   for (std::size_t channel = 0; channel < channels; ++channel) {
     const auto from = raw.subspan(channel * elements * BytesOf(dtype), elements * BytesOf(dtype));
     float* to = into.data() + channel * elements;
-    if (dtype == DType::kUint8) {
+    if (!of_byte_.empty()) {
       const float* of_byte = of_byte_.data() + channel * 256;
       for (std::size_t i = 0; i < elements; ++i)
         to[i] = of_byte[static_cast<unsigned char>(from[i])];
@@ -122,6 +129,12 @@ void BatchReader::Normalise(std::span<const char> raw, std::span<float> into) co
     }
     const double mean = normalisation_.mean[channel];
     const double deviation = normalisation_.deviation[channel];
+    if (dtype == DType::kUint8) {
+      for (std::size_t i = 0; i < elements; ++i)
+        to[i] = Normalised(static_cast<unsigned char>(from[i]), DivisorOf(DType::kUint8), mean,
+                           deviation);
+      continue;
+    }
     ForEachElement(dtype, from, [&](std::size_t place, double value) {
       to[place] = Normalised(value, 1, mean, deviation);
     });

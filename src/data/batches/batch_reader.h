@@ -40,11 +40,12 @@ class BatchReader {
   void Normalise(std::span<const char> raw, std::span<float> into) const;
 
   std::shared_ptr<const Examples> examples_;
-  Normalisation normalisation_;  // one mean and deviation for each channel
+  Normalisation normalisation_;  // as many means as deviations: one for each channel, or for all
   Augmentation augmentation_;
   std::uint64_t seed_;
   TensorType input_;
-  std::vector<float> of_byte_;  // what a byte becomes: 256 numbers for each channel
+  // What a byte becomes: 256 numbers for each mean. Empty if that is computed for each element.
+  std::vector<float> of_byte_;
 };
 
 // Moves an image [channels, height, width] or [height, width], as DrawAugmentation says: pixels

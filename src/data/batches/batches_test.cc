@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/random.h"
 #include "data/batches/augmentation.h"
 #include "data/batches/batch_order.h"
 #include "data/batches/batch_reader.h"
@@ -194,6 +195,60 @@ TEST(NormalisationTest, IsMeasuredForEachChannel) {
   EXPECT_THAT(refused.error().message, HasSubstr("an infinity or a larger one in example 1"));
 }
 
+// As it was written first: each byte is counted, and what differs from the least is summed up.
+std::pair<double, double> MeasuredByCounts(const std::string& bytes) {
+  std::array<double, 256> counts{};
+  for (const char byte : bytes) ++counts[static_cast<unsigned char>(byte)];
+  const auto origin = static_cast<double>(
+      std::ranges::find_if(counts, [](double each) { return each > 0; }) - counts.begin());
+  double sum = 0;
+  double squares = 0;
+  for (std::size_t byte = 0; byte < counts.size(); ++byte) {
+    const double offset = static_cast<double>(byte) - origin;
+    sum += counts[byte] * offset;
+    squares += counts[byte] * offset * offset;
+  }
+  const auto count = static_cast<double>(bytes.size());
+  const double variance = squares / count - sum / count * (sum / count);
+  return {(origin + sum / count) / 255, variance > 0 ? std::sqrt(variance) / 255 : 1};
+}
+
+TEST(NormalisationTest, BytesAreMeasuredToTheLastBit) {
+  Random random(3);
+  for (const std::size_t features : {1U, 3U, 300U}) {
+    std::vector<std::string> inputs(50, std::string(features, '\0'));
+    std::vector<std::string> columns(features);
+    for (std::string& input : inputs) {
+      for (std::size_t feature = 0; feature < features; ++feature) {
+        input[feature] = static_cast<char>(100 + random.Below(2 + feature % 156));
+        columns[feature] += input[feature];
+      }
+    }
+    const ListedExamples vectors({DType::kUint8, {static_cast<std::int64_t>(features)}}, inputs);
+    const auto measured = MeasureNormalisation(vectors);
+    ASSERT_TRUE(measured);
+    for (std::size_t feature = 0; feature < features; ++feature) {
+      const auto [mean, deviation] = MeasuredByCounts(columns[feature]);
+      EXPECT_EQ(measured->mean[feature], mean);
+      EXPECT_EQ(measured->deviation[feature], deviation);
+    }
+  }
+}
+
+// The largest example that an .npy file may have. None of its bytes are read here.
+std::shared_ptr<ListedExamples> LargestVector() {
+  return std::make_shared<ListedExamples>(TensorType{DType::kUint8, {std::int64_t{1} << 26}},
+                                          std::vector<std::string>{std::string()});
+}
+
+TEST(NormalisationTest, TooManyFeaturesAreNotMeasured) {
+  const auto refused = MeasureNormalisation(*LargestVector());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              HasSubstr("normalise: expected at most 1048576 features, each of which has a mean "
+                        "and a deviation of its own, found 67108864"));
+}
+
 std::vector<float> FloatsOf(const std::string& bytes) {
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), bytes.size());
@@ -216,6 +271,39 @@ TEST(BatchReaderTest, NormalisesAsTheContractSays) {
   std::string targets(16, '?');
   ASSERT_TRUE(reader.ReadTargets(which, targets));
   EXPECT_EQ(targets, std::string(16, '\0'));
+}
+
+TEST(BatchReaderTest, ALargeVectorTakesNoTableForEachFeature) {
+  const BatchReader reader(LargestVector(), {}, {}, 0);  // 64 GiB of tables would not fit
+  EXPECT_EQ(reader.input().shape, LargestVector()->input().shape);
+}
+
+// Few elements of a mean are computed one by one, many are looked up: the bits are the same.
+TEST(BatchReaderTest, BytesBecomeTheSameNumbersWithATableAndWithout) {
+  const std::vector<double> means = {0.1, 0.45};
+  const std::vector<double> deviations = {0.3, 0.7};
+  for (const std::int64_t wide : {1, 255, 256, 300}) {
+    std::string pixels(static_cast<std::size_t>(2 * wide), '\0');
+    std::iota(pixels.begin(), pixels.end(), '\0');
+    const auto images = std::make_shared<ListedExamples>(TensorType{DType::kUint8, {2, 1, wide}},
+                                                         std::vector<std::string>{pixels});
+    for (const bool several : {true, false}) {  // deviations
+      const BatchReader reader(
+          images, {.mean = means, .deviation = several ? deviations : std::vector<double>{0.3}}, {},
+          0);
+      std::string bytes(pixels.size() * sizeof(float), '\0');
+      ASSERT_TRUE(reader.ReadForEvaluation(std::vector<std::int64_t>{0}, bytes));
+      const std::vector<float> found = FloatsOf(bytes);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const std::size_t channel = i / static_cast<std::size_t>(wide);
+        const double deviation = several ? deviations[channel] : 0.3;
+        EXPECT_EQ(found[i],
+                  static_cast<float>(
+                      (static_cast<unsigned char>(pixels[i]) / 255.0 - means[channel]) / deviation))
+            << i << " of " << wide;
+      }
+    }
+  }
 }
 
 TEST(BatchReaderTest, ReadsEveryTypeOfNumbers) {

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <span>
@@ -14,22 +14,24 @@
 namespace sluice::data {
 namespace {
 
-// Sums of one channel. Elements are taken relative to the first one, so that a mean that is large
-// beside the deviation costs no digits.
+// A vector has a mean for each of its features, and measuring takes some 100 bytes of each: 100 MB
+// for so many. Data whose features are told apart has far fewer.
+constexpr std::size_t kMostChannels = std::size_t{1} << 20;
+
+// Sums of one channel. Elements are taken relative to one of them, so that a mean that is large
+// beside the deviation costs no digits. Bytes are summed up as whole numbers: these sums are exact,
+// whatever the order.
 class ChannelSums {
  public:
   void Add(DType dtype, std::span<const char> elements) {
-    if (dtype == DType::kUint8) {
-      for (const char byte : elements) ++counts_[static_cast<unsigned char>(byte)];
-      return;
-    }
-    ForEachElement(dtype, elements, [this](std::size_t, double value) { AddTimes(value, 1); });
-  }
-  // Elements that are bytes are counted, and summed up here.
-  void Finish() {
-    for (std::size_t byte = 0; byte < counts_.size(); ++byte)
-      if (counts_[byte] > 0)
-        AddTimes(static_cast<double>(byte), static_cast<double>(counts_[byte]));
+    if (dtype == DType::kUint8) return AddBytes(elements);
+    ForEachElement(dtype, elements, [this](std::size_t, double value) {
+      if (count_ == 0) origin_ = value;
+      const double offset = value - origin_;
+      count_ += 1;
+      sum_ += offset;
+      squares_ += offset * offset;
+    });
   }
 
   bool is_finite() const { return std::isfinite(squares_); }
@@ -40,15 +42,33 @@ class ChannelSums {
   }
 
  private:
-  void AddTimes(double value, double times) {
-    if (count_ == 0) origin_ = value;
-    const double offset = value - origin_;
-    count_ += times;
-    sum_ += times * offset;
-    squares_ += times * offset * offset;
+  void AddBytes(std::span<const char> elements) {
+    std::uint64_t sum = 0;
+    std::uint64_t squares = 0;
+    unsigned char least = 255;
+    for (const char element : elements) {
+      const auto byte = static_cast<unsigned char>(element);
+      sum += byte;
+      squares += static_cast<std::uint64_t>(byte) * byte;
+      least = std::min(least, byte);
+    }
+    byte_sum_ += sum;
+    byte_squares_ += squares;
+    least_byte_ = std::min(least_byte_, least);
+    bytes_ += elements.size();
+    // Relative to the least: sum of (x - least) and of its square.
+    const std::uint64_t origin = least_byte_;
+    origin_ = static_cast<double>(origin);
+    count_ = static_cast<double>(bytes_);
+    sum_ = static_cast<double>(byte_sum_ - bytes_ * origin);
+    squares_ =
+        static_cast<double>(byte_squares_ + bytes_ * origin * origin - 2 * origin * byte_sum_);
   }
 
-  std::array<std::uint64_t, 256> counts_{};
+  std::uint64_t bytes_ = 0;
+  std::uint64_t byte_sum_ = 0;
+  std::uint64_t byte_squares_ = 0;
+  unsigned char least_byte_ = 255;
   double origin_ = 0;
   double count_ = 0;
   double sum_ = 0;
@@ -65,6 +85,12 @@ std::int64_t ChannelsOf(const TensorType& input) {
 Result<Normalisation> MeasureNormalisation(const Examples& examples) {
   const TensorType& input = examples.input();
   const auto channels = static_cast<std::size_t>(ChannelsOf(input));
+  if (channels > kMostChannels) {
+    return InvalidArgument(fmt::format(
+        "normalise: expected at most {} features, each of which has a mean and a deviation of its "
+        "own, found {} of {}: give one of each for all, 'normalise: {{mean: 0, deviation: 1}}'",
+        kMostChannels, channels, Text(input)));
+  }
   std::string bytes(static_cast<std::size_t>(*BytesOf(input)), '\0');
   const std::size_t channel_bytes = bytes.size() / channels;
   std::vector<ChannelSums> sums(channels);
@@ -82,8 +108,7 @@ Result<Normalisation> MeasureNormalisation(const Examples& examples) {
   }
   const double divisor = DivisorOf(input.dtype);
   Normalisation measured{.mean = {}, .deviation = {}};
-  for (ChannelSums& channel : sums) {
-    channel.Finish();
+  for (const ChannelSums& channel : sums) {
     const double variance = channel.Variance();
     measured.mean.push_back(channel.Mean() / divisor);
     measured.deviation.push_back(variance > 0 ? std::sqrt(variance) / divisor : 1);

@@ -24,7 +24,8 @@ std::int64_t ChannelsOf(const TensorType& input);
 
 // The channels' means and standard deviations over all of these examples (of the population:
 // divided by the number of elements). A channel that never changes has the deviation 1. Inputs are
-// no int64. Fails with invalid_argument at a NaN or an infinity, which no network learns from.
+// no int64. Fails with invalid_argument at a NaN or an infinity, which no network learns from, and
+// if there are more than 2^20 channels.
 Result<Normalisation> MeasureNormalisation(const Examples& examples);
 
 // Fails with invalid_argument unless it has one mean and deviation, or one for each channel, all

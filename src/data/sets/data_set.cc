@@ -92,27 +92,60 @@ Result<DataKind> KindOfFile(const std::string& path) {
   SLUICE_TRY(source->Read(0, head));
   if (LooksLikeNpy(head)) return DataKind::kNpy;
   if (LooksLikeIdx(head)) return DataKind::kIdx;
-  const std::string name = std::filesystem::path(path).filename().string();
-  const auto layout = LayoutOfNames({name}, DataKind::kGuess);
-  if (layout) return layout->kind;
+  const DataKind kind = KindOfName(std::filesystem::path(path).filename().string());
+  if (kind != DataKind::kGuess) return kind;
   return InvalidArgument(fmt::format(
       "{}: it does not tell what it is: say the kind (idx, cifar10, npy, tokens or text)", path));
 }
 
 bool IsNamed(const DataFiles& files) { return files != DataFiles{}; }
 
-// The files of all parts, and their kind.
-Result<FolderLayout> FindFiles(const DataSpec& spec) {
+// What a folder is not asked for: the parts that are named, and their files, wherever the words in
+// their names would put them.
+NamedApart ApartFrom(const std::string& folder, const DataSpec& spec) {
+  NamedApart apart{.train = !spec.train.inputs.empty(),
+                   .validation = IsNamed(spec.validation),
+                   .test = IsNamed(spec.test)};
+  for (const DataFiles* part : {&spec.train, &spec.validation, &spec.test}) {
+    for (const std::vector<std::string>* files : {&part->inputs, &part->targets}) {
+      for (const std::string& path : *files) {
+        const std::filesystem::path file(path);
+        const auto its_folder = file.has_parent_path() ? file.parent_path() : ".";
+        std::error_code ignored;
+        if (std::filesystem::equivalent(its_folder, folder, ignored))
+          apart.files.insert(file.filename().string());
+      }
+    }
+  }
+  return apart;
+}
+
+// What `path` gives of the parts, and their kind.
+Result<FolderLayout> FilesOfPath(const DataSpec& spec) {
   FolderLayout layout;
   layout.kind = spec.kind;
+  if (layout.kind == DataKind::kGuess && !spec.train.inputs.empty()) {
+    SLUICE_ASSIGN(layout.kind, KindOfFile(spec.train.inputs.front()));
+  }
+  if (spec.path.empty()) return layout;
   std::error_code ignored;
   if (std::filesystem::is_directory(spec.path, ignored)) {
-    if (!IsNamed(spec.train)) {
-      SLUICE_ASSIGN(layout, LayoutOfFolder(spec.path, spec.kind));
-    }
-  } else if (!spec.path.empty()) {
-    layout.train.inputs = {spec.path};
+    const NamedApart apart = ApartFrom(spec.path, spec);
+    if (apart.train && apart.validation && apart.test) return layout;
+    return LayoutOfFolder(spec.path, layout.kind, apart);
   }
+  if (IsNamed(spec.train)) {
+    return InvalidArgument(fmt::format(
+        "path: expected a folder beside 'train', for the parts that are not named, found {}: {}",
+        std::filesystem::exists(spec.path, ignored) ? "a file" : "no such folder", spec.path));
+  }
+  layout.train.inputs = {spec.path};
+  return layout;
+}
+
+// The files of all parts, and their kind.
+Result<FolderLayout> FindFiles(const DataSpec& spec) {
+  SLUICE_ASSIGN(FolderLayout layout, FilesOfPath(spec));
   if (IsNamed(spec.train)) layout.train = spec.train;
   if (IsNamed(spec.validation)) layout.validation = spec.validation;
   if (IsNamed(spec.test)) layout.test = spec.test;

@@ -118,6 +118,68 @@ TEST(DataSetTest, RefusesFilesThatDoNotFit) {
   EXPECT_THAT(OpenRefusal(swapped), HasSubstr("expected a list of labels"));
 }
 
+// Texts of as many windows of one byte as their numbers say.
+void WriteTexts(const std::string& folder, const std::vector<std::pair<std::string, int>>& texts) {
+  for (const auto& [name, windows] : texts)
+    WriteFile(folder + name, std::string(static_cast<std::size_t>(windows) + 1, 'a'));
+}
+
+// How many examples training, validation and tests have: "5 2 0", or the message.
+std::string CountsOf(const DataSpec& spec) {
+  const auto set = OpenDataSet(spec);
+  if (!set) return set.error().message;
+  std::string counts;
+  for (const auto& part : {set->train, set->validation, set->test})
+    counts += (counts.empty() ? "" : " ") + std::to_string(part ? part->count() : 0);
+  return counts;
+}
+
+TEST(DataSetTest, AFolderGivesThePartsThatAreNotNamed) {
+  const std::string folder = TestFolder();
+  WriteTexts(folder, {{"train.txt", 9}, {"val.txt", 2}, {"test.txt", 3}, {"other.txt", 5}});
+  WriteFile(folder + "x_val.npy", "of another kind");
+  const DataFiles other{.inputs = {folder + "other.txt"}, .targets = {}};
+  EXPECT_EQ(CountsOf({.path = folder, .train = other, .window = 1}), "5 2 3");
+  const DataSpec tested{.kind = DataKind::kText, .path = folder, .test = other, .window = 1};
+  EXPECT_EQ(CountsOf(tested), "9 2 5") << "what is tested on is not trained on";
+}
+
+TEST(DataSetTest, AFolderBesideNamedFilesMayHaveNothingToGive) {
+  const std::string folder = TestFolder();
+  const std::string rest = folder + "rest/";
+  std::filesystem::create_directory(rest);
+  WriteTexts(folder, {{"holdout.txt", 5}, {"val.txt", 2}});
+  const DataFiles named{.inputs = {folder + "holdout.txt"}, .targets = {}};
+  EXPECT_EQ(CountsOf({.path = rest, .train = named, .window = 1}), "5 0 0");
+  WriteFile(rest + "x_test.npy", "of another kind, and without its targets");
+  WriteFile(rest + "notes.md", "of no kind");
+  EXPECT_EQ(CountsOf({.path = rest, .train = named, .window = 1}), "5 0 0");
+  EXPECT_EQ(CountsOf({.path = folder, .train = named, .window = 1}), "5 2 0")
+      << "what is trained on is not tested on";
+  WriteTexts(rest, {{"test_a.txt", 3}});
+  const DataFiles validation{.inputs = {folder + "val.txt"}, .targets = {}};
+  EXPECT_EQ(CountsOf({.path = rest, .train = named, .validation = validation, .window = 1}),
+            "5 2 3");
+}
+
+TEST(DataSetTest, APathBesideTrainingFilesIsAFolder) {
+  const std::string folder = TestFolder();
+  WriteTexts(folder, {{"a.txt", 5}, {"b.txt", 2}});
+  const DataFiles named{.inputs = {folder + "a.txt"}, .targets = {}};
+  EXPECT_EQ(CountsOf({.path = folder + "b.txt", .train = named, .window = 1}),
+            "path: expected a folder beside 'train', for the parts that are not named, found a "
+            "file: " +
+                folder + "b.txt");
+  EXPECT_THAT(CountsOf({.path = folder + "c", .train = named, .window = 1}),
+              HasSubstr("found no such folder: "));
+  EXPECT_EQ(CountsOf({.path = folder + "a.txt",
+                      .validation = {.inputs = {folder + "b.txt"}, .targets = {}},
+                      .window = 1}),
+            "5 2 0");
+  EXPECT_THAT(CountsOf({.path = folder, .train = {.inputs = {}, .targets = {folder + "b.txt"}}}),
+              HasSubstr("data: expected a folder or files of training examples, found none"));
+}
+
 TEST(DataSetTest, OpensArraysOfNumbers) {
   const std::string folder = TestFolder();
   std::string inputs;

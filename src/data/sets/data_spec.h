@@ -45,8 +45,8 @@ enum class NormaliseBy : std::uint8_t {
 // name the fields as a study file would.
 struct DataSpec {
   DataKind kind = DataKind::kGuess;
-  // A folder whose files have usual names (FilesOfFolder), or one file. It gives the parts that are
-  // not named below. May be empty if `train` is named.
+  // A folder whose files have usual names (LayoutOfFolder): it gives the parts that are not named
+  // below. Or one file of training examples. May be empty if `train` is named.
   std::string path = {};
   DataFiles train = {};
   DataFiles validation = {};

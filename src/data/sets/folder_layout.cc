@@ -9,6 +9,7 @@
 #include <span>
 #include <utility>
 
+#include "base/check.h"
 #include "base/text.h"
 
 namespace sluice::data {
@@ -17,8 +18,9 @@ namespace {
 constexpr std::size_t kMostFilesOfAFolder = 10'000;
 constexpr std::size_t kFilesShown = 8;
 
-constexpr std::string_view kTestWords[] = {"test", "t10k"};
-constexpr std::string_view kValidationWords[] = {"val", "valid", "validation", "dev"};
+constexpr std::string_view kTestWords[] = {"test", "tests", "testing", "t10k", "holdout"};
+constexpr std::string_view kValidationWords[] = {"val", "valid", "validation",
+                                                 "dev", "eval",  "evaluation"};
 constexpr std::string_view kTargetWords[] = {"label",  "labels",  "lable", "lables",
                                              "target", "targets", "y"};
 
@@ -41,15 +43,6 @@ bool HasWord(std::string_view name, std::span<const std::string_view> wanted) {
     word.clear();
   }
   return false;
-}
-
-DataKind KindOfName(std::string_view name) {
-  if (name.ends_with(".npy")) return DataKind::kNpy;
-  if (name.ends_with(".txt")) return DataKind::kText;
-  const bool is_cifar = name.starts_with("data_batch") || name.starts_with("test_batch");
-  if (name.ends_with(".bin")) return is_cifar ? DataKind::kCifar10 : DataKind::kTokens;
-  const bool is_idx = name.ends_with("-ubyte") || name.ends_with(".idx");
-  return is_idx ? DataKind::kIdx : DataKind::kGuess;
 }
 
 // A text by which names are sorted: in it, numbers are compared by their lengths, without leading
@@ -104,6 +97,16 @@ Result<DataKind> MeantKind(const std::vector<std::string>& names) {
       fmt::format("expected files of one kind, found {}: say which kind to use", Join(kinds)));
 }
 
+bool IsNamedApart(const std::string& name, const NamedApart& apart) {
+  if (apart.files.contains(name)) return true;
+  switch (PartOf(name)) {
+    case DataPart::kTrain: return apart.train;
+    case DataPart::kValidation: return apart.validation;
+    case DataPart::kTest: return apart.test;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string_view Name(DataKind kind) {
@@ -124,6 +127,15 @@ std::optional<DataKind> DataKindOf(std::string_view name) {
   return std::nullopt;
 }
 
+DataKind KindOfName(std::string_view name) {
+  if (name.ends_with(".npy")) return DataKind::kNpy;
+  if (name.ends_with(".txt")) return DataKind::kText;
+  const bool is_cifar = name.starts_with("data_batch") || name.starts_with("test_batch");
+  if (name.ends_with(".bin")) return is_cifar ? DataKind::kCifar10 : DataKind::kTokens;
+  const bool is_idx = name.ends_with("-ubyte") || name.ends_with(".idx");
+  return is_idx ? DataKind::kIdx : DataKind::kGuess;
+}
+
 DataPart PartOf(std::string_view name) {
   if (HasWord(name, kTestWords)) return DataPart::kTest;
   return HasWord(name, kValidationWords) ? DataPart::kValidation : DataPart::kTrain;
@@ -142,7 +154,10 @@ void SortNaturally(std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = std::move(keyed[i].second);
 }
 
-Result<FolderLayout> LayoutOfNames(std::vector<std::string> names, DataKind kind) {
+Result<FolderLayout> LayoutOfNames(std::vector<std::string> names, DataKind kind,
+                                   const NamedApart& apart) {
+  SLUICE_CHECK(!apart.train || kind != DataKind::kGuess, "the training files tell the kind");
+  std::erase_if(names, [&](const std::string& name) { return IsNamedApart(name, apart); });
   SortNaturally(names);
   FolderLayout layout;
   layout.kind = kind;
@@ -161,7 +176,7 @@ Result<FolderLayout> LayoutOfNames(std::vector<std::string> names, DataKind kind
     const bool is_target = HasTargetsApart(layout.kind) && SpeaksOfTargets(name);
     (is_target ? part.targets : part.inputs).push_back(name);
   }
-  if (layout.train == DataFiles{}) {
+  if (!apart.train && layout.train == DataFiles{}) {
     return InvalidArgument(fmt::format(
         "expected files of training examples of the kind '{}', found {}: name the files",
         Name(layout.kind), names.empty() ? "no files" : ShownNames(names)));
@@ -178,7 +193,8 @@ Result<FolderLayout> LayoutOfNames(std::vector<std::string> names, DataKind kind
   return layout;
 }
 
-Result<FolderLayout> LayoutOfFolder(const std::string& folder, DataKind kind) {
+Result<FolderLayout> LayoutOfFolder(const std::string& folder, DataKind kind,
+                                    const NamedApart& apart) {
   std::error_code error;
   std::vector<std::string> names;
   std::filesystem::directory_iterator entry(folder, error);
@@ -193,7 +209,7 @@ Result<FolderLayout> LayoutOfFolder(const std::string& folder, DataKind kind) {
     }
   }
   if (error) return InvalidArgument(fmt::format("{}: cannot be read: {}", folder, error.message()));
-  auto layout = LayoutOfNames(std::move(names), kind);
+  auto layout = LayoutOfNames(std::move(names), kind, apart);
   if (!layout)
     return Fail(layout.error().code, fmt::format("{}: {}", folder, layout.error().message));
   for (DataFiles* part : {&layout->train, &layout->validation, &layout->test})

@@ -51,6 +51,41 @@ TEST(FolderLayoutTest, KnowsTheUsualNames) {
   EXPECT_EQ(LayoutFor({"input.txt"}).kind, DataKind::kText);
 }
 
+TEST(FolderLayoutTest, WordsTellWhichPartAFileIsOf) {
+  for (const char* name : {"x_test.npy", "tests.bin", "testing_images.npy",
+                           "t10k-labels-idx1-ubyte", "Holdout.txt", "holdout-1.bin"})
+    EXPECT_EQ(PartOf(name), DataPart::kTest) << name;
+  for (const char* name : {"val.bin", "valid.bin", "validation_x.npy", "dev.txt", "eval_images.npy",
+                           "evaluation-2.bin"})
+    EXPECT_EQ(PartOf(name), DataPart::kValidation) << name;
+  for (const char* name : {"train.bin", "values.npy", "tested.npy", "medieval.txt", "contest.bin"})
+    EXPECT_EQ(PartOf(name), DataPart::kTrain) << name;
+}
+
+TEST(FolderLayoutTest, WhatIsNamedApartIsNotTakenFromTheFolder) {
+  const auto layout_of = [](std::vector<std::string> names, DataKind kind,
+                            const NamedApart& apart) {
+    const auto layout = LayoutOfNames(std::move(names), kind, apart);
+    EXPECT_TRUE(layout) << layout.error().message;
+    return layout.value_or(FolderLayout{});
+  };
+  const FolderLayout rest = layout_of({"x_train.npy", "x_val.npy", "y_val.npy", "x_test.npy"},
+                                      DataKind::kNpy, {.train = true, .test = true});
+  EXPECT_EQ(rest.train, DataFiles{}) << "nor does it have to be whole";
+  EXPECT_EQ(rest.test, DataFiles{});
+  EXPECT_THAT(rest.validation.inputs, ElementsAre("x_val.npy"));
+  EXPECT_THAT(rest.validation.targets, ElementsAre("y_val.npy"));
+  // Files that are trained on are not for tests as well.
+  const NamedApart files{.train = true, .files = {"test_a.txt"}};
+  EXPECT_THAT(layout_of({"test_a.txt", "test_b.txt"}, DataKind::kText, files).test.inputs,
+              ElementsAre("test_b.txt"));
+  // Files of other kinds give nothing.
+  const FolderLayout none = layout_of({"x_val.npy", "data_batch_1.bin", "t10k-images-idx3-ubyte"},
+                                      DataKind::kText, {.train = true});
+  EXPECT_EQ(none.validation, DataFiles{});
+  EXPECT_EQ(none.test, DataFiles{});
+}
+
 TEST(FolderLayoutTest, SaysWhenNamesDoNotTell) {
   EXPECT_THAT(LayoutRefusal({}), HasSubstr("found no files"));
   EXPECT_THAT(LayoutRefusal({"cat.png"}), HasSubstr("found cat.png: name the files, or unpack"));

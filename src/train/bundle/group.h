@@ -59,7 +59,7 @@ class Group {
     std::int64_t steps = 0;  // done by now
     double loss = 0;         // before the step; of the training batch
     // Why the trial could not be trained; it is as before the step. What PyTorch says where it
-    // refuses the trial's numbers; out_of_memory if the memory does not suffice for the trial alone.
+    // refuses the trial's numbers; out_of_memory if there is too little for the trial alone.
     std::optional<Error> refused = {};
   };
   // Trains every trial that does not wait by one step. If the memory does not suffice for a stack,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/evaluate/evaluation.h"
+#include "model/example_sizes.h"
 #include "model/network.h"
 #include "train/measure/examples.h"
 
@@ -14,13 +15,6 @@ namespace {
 
 // The first seed of all: what trials share is the same in every study.
 constexpr std::uint64_t kSharedSeed = 0;
-
-// Whether the first input may have any number of examples.
-bool FixesBatch(const model::Graph& graph) {
-  if (graph.inputs.empty()) return true;
-  const model::Value& input = graph.value(graph.inputs.front());
-  return input.sizes.empty() || input.sizes.front().symbol.empty();
-}
 
 // Networks of the zoo are as Sluice makes them: there is nothing to compare them with.
 Result<model::EvaluationPlan> EvaluationOf(const recipe::TrialRecipe& shape) {
@@ -96,7 +90,7 @@ Result<std::shared_ptr<const PreparedNetwork>> PreparedNetwork::Prepare(
     if (!each.vmap)
       made->notes_.push_back(fmt::format("{} runs trial by trial: {}", each.op, each.why));
   made->dropout_nodes_ = DropoutNodes(made->graph());
-  made->batch_is_fixed_ = FixesBatch(made->graph());
+  made->batch_is_fixed_ = model::FixedBatch(made->graph()).has_value();
   for (std::size_t i = 0; i < made->graph().parameters.size(); ++i) {
     const model::Parameter& each = made->graph().parameters[i];
     if (!each.trainable || each.tied_to) continue;

@@ -421,6 +421,14 @@ TEST_F(TrainerTest, ANetworkThatDoesNotTakeTheDataFailsTheTrial) {
             "zoo:mlp,in=5,hidden=8,classes=2 takes them, found [4]");
 }
 
+TEST_F(TrainerTest, ANetworkThatTakesWholeNumbersIsNotGivenOthers) {
+  recipe::Recipe recipe = SmallRecipe(folder_);
+  recipe.settings["model.network"] = "zoo:gpt,vocab=30,tokens=4,width=8,layers=1,heads=2";
+  Begin(Assign(TestLaunch(7), R"({"lr": 0.1, "batch": 8})"), recipe);
+  EXPECT_THAT(Await<wire::Failed>().reason,
+              HasSubstr("data: expected whole numbers as inputs, as the network zoo:gpt"));
+}
+
 TEST_F(TrainerTest, WithoutExamplesToEvaluateOnTheLossIsThatOfTraining) {
   recipe::Recipe recipe = SmallRecipe(folder_);
   recipe.data.validation_fraction = 0;

@@ -1,10 +1,10 @@
-#include "train/dropout.h"
+#include "model/dropout_nodes.h"
 
 #include <algorithm>
 #include <iterator>
 #include <optional>
 
-namespace sluice::train {
+namespace sluice::model {
 namespace {
 
 // The names of the arguments that decide what is dropped.
@@ -26,8 +26,8 @@ constexpr DropoutForm kDropoutForms[] = {
     {"scaled_dot_product_attention", "dropout_p", "", ""},
 };
 
-std::optional<double> NumberOf(const model::Node& node, std::string_view name) {
-  const model::Argument* argument = model::Find(node, name);
+std::optional<double> NumberOf(const Node& node, std::string_view name) {
+  const Argument* argument = Find(node, name);
   if (!argument) return std::nullopt;
   if (const auto* number = std::get_if<double>(&argument->value)) return *number;
   if (const auto* number = std::get_if<std::int64_t>(&argument->value))
@@ -36,9 +36,9 @@ std::optional<double> NumberOf(const model::Node& node, std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<double> RateOf(const model::Node& node) {
+std::optional<double> RateOf(const Node& node) {
   if (!node.op.starts_with("aten.")) return std::nullopt;
-  const auto* form = std::ranges::find(kDropoutForms, model::OperatorOf(node), &DropoutForm::op);
+  const auto* form = std::ranges::find(kDropoutForms, OperatorOf(node), &DropoutForm::op);
   if (form == std::end(kDropoutForms)) return std::nullopt;
   const std::optional<double> rate = NumberOf(node, form->rate);
   if (!rate) return std::nullopt;
@@ -50,11 +50,11 @@ std::optional<double> RateOf(const model::Node& node) {
 
 }  // namespace
 
-std::vector<DropoutNode> DropoutNodes(const model::Graph& graph) {
+std::vector<DropoutNode> DropoutNodes(const Graph& graph) {
   std::vector<DropoutNode> found;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     if (const auto rate = RateOf(graph.nodes[i]))
-      found.push_back({model::NodeId{static_cast<std::uint32_t>(i)}, graph.nodes[i].label, *rate});
+      found.push_back({NodeId{static_cast<std::uint32_t>(i)}, graph.nodes[i].label, *rate});
   return found;
 }
 
@@ -63,4 +63,4 @@ bool LiesIn(std::string_view module, std::string_view path) {
   return module.starts_with(path) && (module.size() == path.size() || module[path.size()] == '.');
 }
 
-}  // namespace sluice::train
+}  // namespace sluice::model
