@@ -27,18 +27,19 @@ double ValueOf(const wire::Values& values, const std::string& name) {
 
 void Trainer::ReportDue(Group& group, const std::vector<LaunchRef>& due) {
   std::vector<LaunchRef> whole;
+  std::vector<LaunchRef> diverged;
+  for (const LaunchRef at : due)
+    (std::isfinite(running_.at(at).loss_sum) ? whole : diverged).push_back(at);
+  if (!whole.empty()) ReportWhole(group, whole);
+  // Last: trials that leave take the stacks apart in which others are evaluated together.
+  for (const LaunchRef at : diverged) ReportDiverged(at);
+}
+
+void Trainer::ReportWhole(Group& group, const std::vector<LaunchRef>& whole) {
   std::vector<MemberId> members;
-  for (const LaunchRef at : due) {
-    const Running& running = running_.at(at);
-    if (!std::isfinite(running.loss_sum)) {
-      ReportDiverged(at);
-      continue;
-    }
-    whole.push_back(at);
-    members.push_back(running.member);
-  }
+  for (const LaunchRef at : whole) members.push_back(running_.at(at).member);
   std::vector<Measured> measures(whole.size());
-  if (group.has_evaluation() && !whole.empty()) {
+  if (group.has_evaluation()) {
     auto evaluated = group.Evaluate(members);
     if (!evaluated) {
       // One trial may be the reason, such as one that diverges: some operators refuse NaN.

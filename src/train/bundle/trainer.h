@@ -89,6 +89,7 @@ class Trainer {
   // Tells the controller how fast the trial's group trains, if that is due.
   void TellSpeed(Group& group, client::LaunchRef at);
   void ReportDue(Group& group, const std::vector<client::LaunchRef>& due);
+  void ReportWhole(Group& group, const std::vector<client::LaunchRef>& whole);
   // The report ends a trial whose loss is no number any more: it cannot get better.
   void ReportDiverged(client::LaunchRef at);
   void ReportOne(client::LaunchRef at, const Measured& measured);
