@@ -63,4 +63,13 @@ bool LiesIn(std::string_view module, std::string_view path) {
   return module.starts_with(path) && (module.size() == path.size() || module[path.size()] == '.');
 }
 
+const std::pair<const std::string, double>* RateFor(std::string_view module,
+                                                    const std::map<std::string, double>& rates) {
+  const std::pair<const std::string, double>* longest = nullptr;
+  for (const auto& each : rates)
+    if (LiesIn(module, each.first) && (!longest || each.first.size() > longest->first.size()))
+      longest = &each;
+  return longest;
+}
+
 }  // namespace sluice::model

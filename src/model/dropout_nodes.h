@@ -1,6 +1,9 @@
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/graph.h"
@@ -22,5 +25,10 @@ std::vector<DropoutNode> DropoutNodes(const Graph& graph);
 // Whether the module of a node lies in the module of this path, or is that module: "layers.0.drop"
 // lies in "layers.0". All modules lie in the empty path.
 bool LiesIn(std::string_view module, std::string_view path);
+
+// Of rates for modules, by their paths, the one that counts for a node of this module: that of the
+// longest path. Null if there is none.
+const std::pair<const std::string, double>* RateFor(std::string_view module,
+                                                    const std::map<std::string, double>& rates);
 
 }  // namespace sluice::model

@@ -39,14 +39,27 @@ class BoundedAllocator : public at::Allocator {
   at::Allocator& inner_;
 };
 
+// The files in which a container finds its memory, in each of the two versions there are.
+struct Container {
+  const char* limit;
+  const char* used;
+  const char* facts;
+  std::string_view files;  // a number among the facts: files that were read, dropped if need be
+};
+constexpr Container kContainers[] = {
+    {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat",
+     "inactive_file"},
+    {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+     "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file"},
+};
+
 std::uint64_t MeasuredBytes() {
   auto bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
                static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
   // Of the container; "max" where it has no limit.
-  for (const char* path :
-       {"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"}) {
+  for (const Container& container : kContainers) {
     std::uint64_t limit = 0;
-    if (std::ifstream(path) >> limit) bytes = std::min(bytes, limit);
+    if (std::ifstream(container.limit) >> limit) bytes = std::min(bytes, limit);
   }
   return bytes;
 }
@@ -61,14 +74,14 @@ std::optional<std::uint64_t> NumberIn(const char* path, std::string_view wanted)
   return std::nullopt;
 }
 
-// What a container may still take: files that it has read are dropped if need be.
-std::optional<std::uint64_t> FreeInContainer(const char* limit, const char* used, const char* facts,
-                                             std::string_view files) {
+// What a container may still take, where it has a limit.
+std::optional<std::uint64_t> FreeIn(const Container& container) {
   std::uint64_t most = 0;
-  std::uint64_t taken = 0;
-  if (!(std::ifstream(limit) >> most) || !(std::ifstream(used) >> taken)) return std::nullopt;
-  taken -= std::min(taken, NumberIn(facts, files).value_or(0));
-  return most - std::min(most, taken);
+  std::uint64_t used = 0;
+  if (!(std::ifstream(container.limit) >> most) || !(std::ifstream(container.used) >> used))
+    return std::nullopt;
+  used -= std::min(used, NumberIn(container.facts, container.files).value_or(0));
+  return most - std::min(most, used);
 }
 
 // What the kernel could give to processes without swapping; all there is if it does not say.
@@ -76,14 +89,8 @@ std::uint64_t FreeBytes() {
   std::uint64_t bytes = MemoryBytes();
   if (const auto kib = NumberIn("/proc/meminfo", "MemAvailable:"))
     bytes = std::min(bytes, *kib * 1024);
-  if (const auto left =
-          FreeInContainer("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current",
-                          "/sys/fs/cgroup/memory.stat", "inactive_file"))
-    bytes = std::min(bytes, *left);
-  if (const auto left = FreeInContainer("/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                                        "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-                                        "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file"))
-    bytes = std::min(bytes, *left);
+  for (const Container& container : kContainers)
+    if (const auto left = FreeIn(container)) bytes = std::min(bytes, *left);
   return bytes;
 }
 

@@ -19,21 +19,6 @@ std::string PathOfDropout(const std::string& module) {
   return module.empty() ? "train.dropout" : "train.dropout." + module;
 }
 
-// The rates that decide what dropout in these modules drops: for each the one with the longest
-// path, as RateOfDropout has it (src/train/bundle/prepared_network.h).
-std::set<std::string> DecidingRates(const std::vector<std::string>& modules,
-                                    const std::map<std::string, double>& rates) {
-  std::set<std::string> deciding;
-  for (const std::string& module : modules) {
-    const std::string* longest = nullptr;
-    for (const auto& [path, rate] : rates)
-      if (model::LiesIn(module, path) && (longest == nullptr || path.size() > longest->size()))
-        longest = &path;
-    if (longest != nullptr) deciding.insert(*longest);
-  }
-  return deciding;
-}
-
 }  // namespace
 
 void DropoutReach::AddNetwork(const std::string& name, const model::Graph& graph) {
@@ -47,7 +32,9 @@ void DropoutReach::AddTrial(const recipe::TrialRecipe& trial) {
   // A network without dropout has the rate 0 already.
   if (trial.dropout.value_or(0) > 0) keys_[""][trial.network] |= !modules.empty();
   if (trial.dropout_of.empty()) return;
-  const std::set<std::string> deciding = DecidingRates(modules, trial.dropout_of);
+  std::set<std::string> deciding;
+  for (const std::string& each : modules)
+    if (const auto* rate = model::RateFor(each, trial.dropout_of)) deciding.insert(rate->first);
   for (const auto& [module, rate] : trial.dropout_of)
     keys_[module][trial.network] |= deciding.contains(module);
 }

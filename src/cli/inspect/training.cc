@@ -156,7 +156,7 @@ class TrainingInspector {
 
   // How many examples trials are evaluated on.
   std::int64_t EvaluationExamples() const {
-    const auto& evaluated = data_.validation ? data_.validation : data_.test;
+    const auto& evaluated = data_.evaluated();
     return evaluated ? evaluated->count() : 0;
   }
 

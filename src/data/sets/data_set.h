@@ -30,6 +30,11 @@ struct DataSet {
   // Of the bytes of all files and of how they are used: the split and the normalisation, but not
   // where the files are, nor what they are called.
   std::uint64_t hash = 0;
+
+  // What trials are evaluated on; null: there is nothing.
+  const std::shared_ptr<const Examples>& evaluated() const {
+    return validation ? validation : test;
+  }
 };
 
 // Opens the files, and checks their headers, their sizes, and every label and token. Fails with

@@ -33,17 +33,13 @@ std::span<char> BytesIn(const at::Tensor& tensor) {
   return {static_cast<char*>(tensor.data_ptr()), tensor.nbytes()};
 }
 
-std::shared_ptr<const data::Examples> EvaluatedOn(const data::DataSet& data) {
-  return data.validation ? data.validation : data.test;
-}
-
 }  // namespace
 
 BatchSource::BatchSource(const data::DataSet& data, const Options& options)
     : options_(options),
       order_({.examples = data.train->count(), .batch = options.batch, .seed = options.seed}),
       training_(data.train, data.normalisation, options.augmentation, options.seed) {
-  if (const auto examples = EvaluatedOn(data))
+  if (const auto examples = data.evaluated())
     evaluation_.emplace(examples, data.normalisation, data::Augmentation{}, options.seed);
 }
 

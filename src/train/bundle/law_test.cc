@@ -47,6 +47,15 @@ double Distance(const std::shared_ptr<const PreparedNetwork>& network, const Tri
   return CompareStates(network->graph(), one, other).difference;
 }
 
+// Trials with the seeds 0, 1, ... join.
+std::vector<MemberId> JoinAll(Group& group, const recipe::TrialRecipe& recipe,
+                              std::uint64_t count) {
+  std::vector<MemberId> members;
+  for (std::uint64_t seed = 0; seed < count; ++seed)
+    members.push_back(*group.Join(recipe, seed, {}));
+  return members;
+}
+
 TrialState TrainedAlone(const std::shared_ptr<const PreparedNetwork>& network,
                         const recipe::TrialRecipe& recipe, std::uint64_t seed, std::int64_t steps) {
   Group group = LawGroup(network);
@@ -113,8 +122,7 @@ TEST(GroupTest, HowWideStacksAreChangesNothing) {
   for (const std::size_t width : {1, 2, 5}) {
     Group group = LawGroup(network);
     group.LimitWidth(width);
-    std::vector<MemberId> members;
-    for (std::uint64_t seed = 0; seed < 5; ++seed) members.push_back(*group.Join(recipe, seed, {}));
+    const std::vector<MemberId> members = JoinAll(group, recipe, 5);
     for (int step = 0; step < 6; ++step) ASSERT_EQ(group.Step().size(), 5u);
     EXPECT_EQ(group.arrangement(), (Arrangement{.width = width, .workers = 1}));
     states.emplace_back();
@@ -177,8 +185,7 @@ TEST(GroupTest, TheFastestArrangementIsFoundWhileTrialsTrain) {
   };
   Group group = LawGroup(network, {.seconds = seconds, .workers = &workers});
   watched = &group;
-  std::vector<MemberId> members;
-  for (std::uint64_t seed = 0; seed < 4; ++seed) members.push_back(*group.Join(recipe, seed, {}));
+  const std::vector<MemberId> members = JoinAll(group, recipe, 4);
   while (group.IsMeasuring()) {
     ASSERT_TRUE(StepAll(group));
     ASSERT_LT(now_s, 1000);
@@ -210,8 +217,7 @@ TEST(GroupTest, StacksGetSmallerUntilTheMemorySuffices) {
   const auto recipe = RecipeOf("zoo:mlp,in=12,hidden=8", recipe::OptimizerKind::kSgd, 1);
   const auto network = Prepared(recipe);
   Group group(network, std::make_unique<ScarceBatches>(network->graph(), network->real(), 3), {});
-  std::vector<MemberId> members;
-  for (std::uint64_t seed = 0; seed < 9; ++seed) members.push_back(*group.Join(recipe, seed, {}));
+  const std::vector<MemberId> members = JoinAll(group, recipe, 9);
   std::vector<std::size_t> widths;
   while (group.StepOf(members.back()) < 4) {
     const Status trained = StepAll(group);
@@ -265,8 +271,7 @@ TEST(GroupTest, WhereTheMemoryDoesNotSufficeSideBySideStacksTrainOneAfterAnother
   BatchesForOne& memory = *batches;
   Group group(network, std::move(batches), {.workers = &workers});
   group.LimitWidth(1);
-  std::vector<MemberId> members;
-  for (std::uint64_t seed = 0; seed < 4; ++seed) members.push_back(*group.Join(recipe, seed, {}));
+  const std::vector<MemberId> members = JoinAll(group, recipe, 4);
   for (int step = 0; step < 2; ++step) ASSERT_EQ(group.Step().size(), 4u);
   const auto measured = group.Evaluate(members);
   ASSERT_TRUE(measured) << measured.error().message;
@@ -286,8 +291,7 @@ TEST(GroupTest, TrialsAreEvaluatedAndGoOnAfterOneOfTheirStackHasLeft) {
   const auto recipe = RecipeOf("zoo:mlp,in=12,hidden=8", recipe::OptimizerKind::kAdamW, 1);
   const auto network = Prepared(recipe);
   Group group = LawGroup(network);
-  std::vector<MemberId> members;
-  for (std::uint64_t seed = 0; seed < 3; ++seed) members.push_back(*group.Join(recipe, seed, {}));
+  const std::vector<MemberId> members = JoinAll(group, recipe, 3);
   for (int step = 0; step < 2; ++step) ASSERT_TRUE(StepAll(group));
   const auto before = group.Evaluate({members[0], members[2]});
   ASSERT_TRUE(before) << before.error().message;
@@ -307,8 +311,7 @@ TEST(GroupTest, EvaluationOfSomeTrialsIsThatOfEachAlone) {
   const auto recipe = RecipeOf("zoo:resnet18", recipe::OptimizerKind::kSgd, 0);
   const auto network = Prepared(recipe);
   Group group = LawGroup(network);
-  std::vector<MemberId> members;
-  for (std::uint64_t seed = 0; seed < 3; ++seed) members.push_back(*group.Join(recipe, seed, {}));
+  const std::vector<MemberId> members = JoinAll(group, recipe, 3);
   for (int step = 0; step < 3; ++step) ASSERT_TRUE(StepAll(group));
   const auto found = group.Evaluate({members[2], members[0]});
   ASSERT_TRUE(found) << found.error().message;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/dropout_nodes.h"
 #include "model/evaluate/evaluation.h"
 #include "model/example_sizes.h"
 #include "model/network.h"
@@ -137,14 +138,8 @@ Status PreparedNetwork::Complete(TrialState& state) const {
 }
 
 double RateOfDropout(const recipe::TrialRecipe& recipe, const DropoutNode& node) {
-  const std::string* longest = nullptr;
-  double rate = recipe.dropout.value_or(node.rate);
-  for (const auto& [path, of_module] : recipe.dropout_of) {
-    if (!LiesIn(node.module, path) || (longest && longest->size() >= path.size())) continue;
-    longest = &path;
-    rate = of_module;
-  }
-  return rate;
+  const auto* of_module = model::RateFor(node.module, recipe.dropout_of);
+  return of_module ? of_module->second : recipe.dropout.value_or(node.rate);
 }
 
 }  // namespace sluice::train

@@ -126,7 +126,7 @@ Result<std::unique_ptr<Group>> Trainer::OpenGroup(const recipe::TrialRecipe& sha
       model::CheckElements(network->graph(), shape.network,
                            {.type = data::Name(type), .whole = type == data::DType::kInt64}));
   if (const auto fixed = model::FixedBatch(network->graph())) {
-    const auto& evaluated = data_.validation ? data_.validation : data_.test;
+    const auto& evaluated = data_.evaluated();
     SLUICE_TRY(model::CheckBatching(*fixed, shape.network,
                                     {.batch = shape.batch,
                                      .training_examples = data_.train->count(),

@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <cmath>
 #include <fstream>
@@ -14,6 +13,7 @@
 #include "client/test_controller.h"
 #include "data/tensors/tensor_file.h"
 #include "data/test_files.h"
+#include "train/test_memory_limit.h"
 
 // The trainer with a real client and a controller that says what the test says.
 namespace sluice::train {
@@ -44,26 +44,6 @@ data::DataSpec SmallData(const std::string& folder) {
   spec.validation_fraction = 0.2;
   return spec;
 }
-
-// While it lives, this process gets so much more memory, and no more.
-class MemoryLimit {
- public:
-  explicit MemoryLimit(std::int64_t more) {
-    std::ifstream status("/proc/self/status");
-    std::int64_t kib = 0;
-    for (std::string name; status >> name;)
-      if (name == "VmData:") status >> kib;
-    EXPECT_EQ(getrlimit(RLIMIT_DATA, &before_), 0);
-    const rlimit limit{.rlim_cur = static_cast<rlim_t>(kib * 1024 + more),
-                       .rlim_max = before_.rlim_max};
-    EXPECT_EQ(setrlimit(RLIMIT_DATA, &limit), 0);
-  }
-  ~MemoryLimit() { (void)setrlimit(RLIMIT_DATA, &before_); }
-  MemoryLimit(const MemoryLimit&) = delete;
-
- private:
-  rlimit before_{};
-};
 
 recipe::Recipe SmallRecipe(const std::string& folder) {
   recipe::Recipe recipe;

@@ -2,18 +2,16 @@
 
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cstdint>
-#include <fstream>
 #include <latch>
 #include <set>
 #include <stdexcept>
-#include <string>
 #include <thread>
 
+#include "train/test_memory_limit.h"
 #include "train/torch.h"
 
 namespace sluice::train {
@@ -34,14 +32,7 @@ TEST(WorkersTest, EachTaskRunsOnceAndAsManyAtATimeAsThereAreCores) {
 // A thread takes its stack from the memory that the process may have.
 TEST(WorkersTest, TasksRunAlsoWhereNoThreadCanBeMade) {
   const auto runs_all = [] {
-    std::uint64_t data_kib = 0;
-    std::ifstream status("/proc/self/status");
-    for (std::string name; status >> name; std::getline(status, name))
-      if (name == "VmData:") status >> data_kib;
-    rlimit data{};
-    getrlimit(RLIMIT_DATA, &data);
-    data.rlim_cur = (data_kib << 10) + (std::uint64_t{4} << 20);  // a stack takes 8 MiB
-    setrlimit(RLIMIT_DATA, &data);
+    const MemoryLimit limit(std::int64_t{4} << 20);  // a stack takes 8 MiB
     Workers workers(8);
     std::atomic<int> calls = 0;
     for (int round = 0; round < 2; ++round) workers.Run(9, [&](std::size_t) { ++calls; });
