@@ -62,7 +62,7 @@ class Maker {
     created_.seed = kSeed;
     created_.spec = Must(ReadStudy(created_.source, study_file, "big"));
     sampler_ = Must(MakeSampler(created_.spec.sampler, created_.spec.space, kSeed));
-    engine_ = std::make_unique<Engine>(Must(MakePolicy(created_.spec.policy)));
+    engine_ = std::make_unique<Engine>();
   }
 
   void Run() {

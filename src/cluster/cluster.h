@@ -131,7 +131,9 @@ class Cluster {
 // 0 if nothing fits.
 Grant FirstFit(const Cluster& cluster, const Demand& demand, std::span<const NodeId> order = {});
 
-// Whether the demand would fit on devices that are not lent if nothing else ran.
+// Whether the demand would fit on devices that are not lent if nothing else ran: on this node, or on
+// some node.
+bool FitsEmpty(const Node& node, const Demand& demand);
 bool FitsEmpty(const Cluster& cluster, const Demand& demand);
 
 }  // namespace sluice

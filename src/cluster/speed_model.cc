@@ -122,6 +122,15 @@ SpeedModel::Beliefs::const_iterator SpeedModel::FirstOf(std::string_view shape) 
   return beliefs_.lower_bound(first);
 }
 
+// The shapes of a study are its name, and texts that begin with its name and a blank. Names of other
+// studies may lie between the two: "net", "net-2", "net lr=1" is an order of shapes.
+void SpeedModel::MoveStudy(std::string_view study, SpeedModel& to) {
+  for (auto at = FirstOf(study); at != beliefs_.end() && at->first.shape.starts_with(study);) {
+    const auto here = at++;
+    if (StudyOfShape(here->first.shape) == study) to.beliefs_.insert(beliefs_.extract(here));
+  }
+}
+
 std::string_view SpeedModel::MostMeasuredKind(std::string_view shape) const {
   std::map<std::string_view, std::int64_t> counts;
   std::string_view most;

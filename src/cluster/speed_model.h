@@ -83,6 +83,9 @@ class SpeedModel {
   // on one A100.
   double Prior(const SpeedSituation& situation) const;
 
+  // Moves all that is known of this study's shapes to another model.
+  void MoveStudy(std::string_view study, SpeedModel& to);
+
   // The priors are not saved: they are given to the constructor.
   void Save(StateWriter& writer) const;
   // Returns Corruption if Save could not have written this. The model is then unusable.

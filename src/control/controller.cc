@@ -47,7 +47,7 @@ void Controller::Begin(std::vector<EventBody> first) {
 }
 
 bool Controller::Over() const {
-  const bool idle = study().finished || (engine_->draining() && engine_->running() == 0);
+  const bool idle = study().finished || (engine_->IsHeld(study()) && study().running.empty());
   return idle && workforce_.empty() && gathered_.empty() && gathered_effects_.empty() &&
          !committer_.busy();
 }

@@ -159,7 +159,7 @@ class ControllerSpeakerTest : public ::testing::Test {
         policy + "\n" + more_lines;
     Controller::Parts parts;
     parts.study = kStudy;
-    parts.engine = NewEngine(policy);
+    parts.engine = NewEngine();
     (void)parts.engine->Apply({Time{}, StudyCreated{.study = kStudy,
                                                     .source = SourceOf(lines),
                                                     .folder = "/",

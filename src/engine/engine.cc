@@ -13,7 +13,7 @@ std::vector<Command> Engine::Apply(const Event& event) {
   // A clock that was set back must not undo time-outs.
   state_.now = Planted("clock-back") ? event.time : std::max(state_.now, event.time);
   std::visit([this](const auto& body) { On(body); }, event.body);
-  if (state_.replan) planner_.Replan();
+  planner_.Replan();
   return std::exchange(state_.commands, {});
 }
 
@@ -48,18 +48,34 @@ std::vector<TrialKey> Engine::TakeChanged() {
 void Engine::On(const StudyCreated& event) {
   SLUICE_CHECK(state_.FindStudy(event.study) == nullptr, "a study is created once");
   Study& study = state_.AddStudy(event);
-  study.created = state_.now;
+  study.created = study.use.since = state_.now;
   if (event.spec.deadline_after) study.deadline = state_.now + *event.spec.deadline_after;
   if (event.spec.deadline_at) study.deadline = *event.spec.deadline_at;
-  if (state_.policy->LooksAtSpeeds()) {
+  if (state_.PolicyOf(study).LooksAtSpeeds()) {
     for (const KindProfile& profile : event.spec.profile) {
       const Milli width = NeedOn(event.spec.demand, profile.kind).gpus;
       state_.speeds.Learn({.shape = event.spec.name, .kind = profile.kind, .width = width}, 1,
                           profile.seconds_per_unit);
     }
   }
-  state_.AskWake(study.stops_at());
-  state_.replan = true;
+  state_.AskWake(study, study.stops_at());
+  study.replan = true;
+  state_.CountAnew();
+}
+
+// The study came from an engine of its own (Open).
+void Engine::On(const StudyOpened& event) {
+  Study* study = state_.FindStudy(event.study);
+  if (study == nullptr) return;
+  study->wake = kNever;
+  state_.AskWakes(*study);
+  study->replan = true;
+  state_.CountAnew();
+}
+
+void Engine::On(const StudyPauseAsked& event) {
+  Study* study = state_.FindStudy(event.study);
+  if (study != nullptr && !study->finished) departures_.Pause(*study, StopReason::kDrain);
 }
 
 void Engine::On(const StudyResumed& event) {
@@ -68,16 +84,11 @@ void Engine::On(const StudyResumed& event) {
   if (event.trials) study->trials_wanted = *event.trials;
   if (event.deadline) study->deadline = *event.deadline;
   if (event.change) {
-    // The file of a study can be edited only where the engine has no other study. So the engine's
-    // policy is that study's own, and may be replaced.
-    if (event.change->policy != study->spec.policy) {
-      auto policy = MakePolicy(event.change->policy);
-      SLUICE_CHECK(policy.has_value(), "a study's policy was checked when its file was read");
-      state_.policy = std::move(*policy);
-    }
     sluice::Apply(*event.change, study->spec);
+    state_.SetPolicy(*study);
   }
   study->pause.clear();
+  study->paused = false;
   // The program or the machine may have changed since the study last ran.
   study->capacity = 0;
   memory_meter_.MeasureAnew(*study);
@@ -89,12 +100,15 @@ void Engine::On(const StudyStopAsked& event) {
 }
 
 void Engine::On(const ControllerStarted& event) {
+  state_.SettleUse();
   state_.cluster.SetNodes(event.nodes);
   state_.draining = false;
   state_.next_wake = kNever;  // the timer of the earlier controller is gone
   for (auto& study : state_.studies) {
     study->failed_starts = 0;
     study->hold_until = {};
+    study->wake = kNever;
+    if (study->rules < 5 && !study->pause.empty()) study->paused = false;
     for (TrialId id : study->running) {
       Trial& trial = study->trial(id);
       trial.launch.heard = state_.now;  // no controller was there to hear its reports
@@ -104,19 +118,22 @@ void Engine::On(const ControllerStarted& event) {
     }
   }
   endings_.LoseLaunchesOnLostNodes();
-  for (auto& study : state_.studies) state_.AskWakes(*study);
-  state_.replan = true;
+  for (auto& study : state_.studies) {
+    state_.AskWakes(*study);
+    study->replan = true;
+  }
 }
 
 void Engine::On(const NodesChanged& event) {
+  state_.SettleUse();
   state_.cluster.SetNodes(event.nodes);
   endings_.LoseLaunchesOnLostNodes();
-  state_.replan = true;
+  for (auto& study : state_.studies) study->replan = true;
 }
 
 void Engine::On(const DrainAsked& event) {
   state_.draining = true;
-  if (!event.only_starts) departures_.Drain(StopReason::kDrain);
+  if (!event.only_starts) departures_.Drain();
 }
 
 void Engine::On(const Proposed& event) {
@@ -129,7 +146,7 @@ void Engine::On(const Proposed& event) {
     return;
   }
   ++study->answered;
-  state_.replan = true;
+  study->replan = true;
   if (!event.point) {
     study->exhausted = true;
     return;
@@ -210,7 +227,7 @@ void Engine::On(const CapacityTold& event) {
     study.capacity =
         study.capacity == 0 ? event.capacity : std::min(study.capacity, event.capacity);
   state_.SetCapacity(study, *told, event.capacity);
-  state_.replan = true;
+  study.replan = true;
 }
 
 void Engine::On(const LaunchHung& event) {
@@ -223,7 +240,7 @@ void Engine::On(const Profiled& event) {
   Trial* trial = LiveLaunch(event.trial, event.launch, event.position);
   if (trial == nullptr) return;
   Study& study = state_.study(event.trial.study);
-  if (state_.policy->LooksAtSpeeds()) speed_meter_.Learn(study, event.measured);
+  if (state_.PolicyOf(study).LooksAtSpeeds()) speed_meter_.Learn(study, event.measured);
   memory_meter_.Learn(study, event.measured);
 }
 
@@ -231,7 +248,7 @@ void Engine::On(const MeasurementsGiven& event) {
   Study* study = state_.FindStudy(event.study);
   if (study == nullptr) return;
   for (const Measurement& measured : event.measured) {
-    if (state_.policy->LooksAtSpeeds()) speed_meter_.Learn(*study, measured);
+    if (state_.PolicyOf(*study).LooksAtSpeeds()) speed_meter_.Learn(*study, measured);
     memory_meter_.Inherit(*study, measured);
   }
 }
@@ -265,7 +282,7 @@ void Engine::On(const TrialStopAsked& event) {
   Trial& stopped = study->trial(event.trial.trial);
   if (!CanBeStopped(stopped)) return;
   stopped.note = "stopped by hand";
-  state_.replan = true;
+  study->replan = true;
   if (stopped.state == TrialState::kRunning)
     return departures_.Leave(*study, stopped, StopReason::kStudy);
   judge_.Close(*study, stopped, TrialState::kStopped);
@@ -278,45 +295,92 @@ void Engine::Reopen(Study& study) {
   study.finished = false;
   study.over = study.failed = study.fruitless = 0;
   state_.AskWakes(study);
-  state_.replan = true;
+  study.replan = true;
+  state_.CountAnew();
 }
 
+// Studies that asked for this time, or for an earlier one, are looked at and planned. If none did,
+// someone else wants all studies to be planned.
 void Engine::On(const Woken&) {
   if (state_.now >= state_.next_wake) state_.next_wake = kNever;
+  const bool all = std::ranges::none_of(state_.studies, [this](const auto& study) {
+    return !study->finished && study->wake <= state_.now;
+  });
   for (auto& study : state_.studies) {
     if (study->finished) continue;
+    if (!all && study->wake > state_.now) {
+      state_.AskWake(*study, study->wake);
+      continue;
+    }
+    study->wake = kNever;
     if (state_.now >= study->stops_at() && study->ending == Finish::kNot && !Planted("late-start"))
       departures_.EndStudy(*study, Finish::kDeadline);
     departures_.CheckTimeouts(*study);
     state_.AskWakes(*study);
+    study->replan = true;
   }
-  state_.replan = true;
 }
 
 std::vector<Command> Engine::Unfinished() const {
   std::vector<Command> commands;
-  for (const auto& study : state_.studies) {
-    for (std::uint64_t counter = study->answered; counter < study->asked; ++counter) {
-      if (!Planted("lost-proposal")) commands.push_back(Propose{study->id, counter});
-    }
-    for (const Trial& trial : study->trials) {
-      if (trial.awaits_parameters)
-        commands.push_back(Propose{.study = study->id, .fork = trial.id, .parent = trial.parent});
-      if (trial.copying == Copying::kAsked) commands.push_back(CopyOf(*study, trial));
-    }
-    for (TrialId id : study->running) {
-      const Trial& trial = study->trial(id);
-      commands.push_back(
-          Start{{study->id, id}, trial.launch.id, trial.launch.grant, trial.work, trial.target});
-      if (trial.leaving)
-        commands.push_back(StopLaunch{{study->id, id}, trial.launch.id, ToldReason(*study, trial)});
-    }
-    for (const Trial& trial : study->trials) {
-      if (trial.evicted && trial.state != TrialState::kRunning)
-        commands.push_back(Evict{{study->id, trial.id}});
-    }
-  }
+  for (const auto& study : state_.studies) AddUnfinished(*study, commands);
   return commands;
+}
+
+std::vector<Command> Engine::Unfinished(StudyId study) const {
+  std::vector<Command> commands;
+  AddUnfinished(*state_.FindStudy(study), commands);
+  return commands;
+}
+
+void Engine::AddUnfinished(const Study& study, std::vector<Command>& commands) const {
+  for (std::uint64_t counter = study.answered; counter < study.asked; ++counter) {
+    if (!Planted("lost-proposal")) commands.push_back(Propose{study.id, counter});
+  }
+  for (const Trial& trial : study.trials) {
+    if (trial.awaits_parameters)
+      commands.push_back(Propose{.study = study.id, .fork = trial.id, .parent = trial.parent});
+    if (trial.copying == Copying::kAsked) commands.push_back(CopyOf(study, trial));
+  }
+  for (TrialId id : study.running) {
+    const Trial& trial = study.trial(id);
+    commands.push_back(
+        Start{{study.id, id}, trial.launch.id, trial.launch.grant, trial.work, trial.target});
+    if (trial.leaving)
+      commands.push_back(StopLaunch{{study.id, id}, trial.launch.id, ToldReason(study, trial)});
+  }
+  for (const Trial& trial : study.trials) {
+    if (trial.evicted && trial.state != TrialState::kRunning)
+      commands.push_back(Evict{{study.id, trial.id}});
+  }
+}
+
+void Engine::Open(std::unique_ptr<Engine> alone) {
+  SLUICE_CHECK(alone->state_.studies.size() == 1, "a study comes from an engine of its own");
+  std::unique_ptr<Study> study = std::move(alone->state_.studies.front());
+  SLUICE_CHECK(state_.FindStudy(study->id) == nullptr, "a study is in one engine");
+  state_.now = std::max(state_.now, alone->state_.now);
+  (void)alone->TakeChanged();
+  alone->state_.speeds.MoveStudy(study->spec.name, state_.speeds);
+  state_.TakeHeld(*study);
+  const auto after = std::ranges::upper_bound(state_.studies, study->id, {},
+                                              [](const auto& other) { return other->id; });
+  state_.studies.insert(after, std::move(study));
+}
+
+std::unique_ptr<Engine> Engine::Close(StudyId id) {
+  const auto found =
+      std::ranges::find(state_.studies, id, [](const auto& each) { return each->id; });
+  SLUICE_CHECK(found != state_.studies.end() && (*found)->running.empty(),
+               "a study is closed once, and when nothing of it runs");
+  auto alone = std::make_unique<Engine>();
+  alone->state_.now = state_.now;
+  state_.speeds.MoveStudy((*found)->spec.name, alone->state_.speeds);
+  alone->state_.studies.push_back(std::move(*found));
+  state_.studies.erase(found);
+  alone->state_.studies.front()->use = {.held = {}, .since = state_.now};
+  state_.CountAnew();
+  return alone;
 }
 
 }  // namespace sluice

@@ -34,9 +34,20 @@ namespace sluice {
 // same events give the same commands and the same digest. Only one thread may use it at a time.
 class Engine {
  public:
+  // Each study is planned by the policy that it names. Studies that have work at the same time share
+  // the devices by their weights (policy/sharing.h).
+  Engine() : Engine(nullptr) {}
+  // This policy plans all studies together.
   explicit Engine(std::unique_ptr<Policy> policy) : state_(std::move(policy)) {}
   Engine(const Engine&) = delete;  // its parts refer to its state
   Engine& operator=(const Engine&) = delete;
+
+  // Takes over the only study of another engine. StudyOpened is to be applied next. Trials that run
+  // keep what they were granted, even if it is more than is free.
+  void Open(std::unique_ptr<Engine> alone);
+  // Gives a study an engine of its own. Nothing of the study may run. To be called after StudyClosed
+  // was applied.
+  std::unique_ptr<Engine> Close(StudyId study);
 
   // Takes in an event, and returns the commands that it causes. An event of a launch changes
   // nothing unless Admit says kNew for it.
@@ -52,6 +63,8 @@ class Engine {
   // (ControllerStarted) causes. Commands that collide with a copy then wait for it (Copies), the
   // others do not.
   std::vector<Command> Unfinished() const;
+  // The same for one study.
+  std::vector<Command> Unfinished(StudyId study) const;
 
   const Study* study(StudyId id) const { return state_.FindStudy(id); }
   const Study* FindStudy(std::string_view name) const { return state_.FindStudy(name); }
@@ -59,6 +72,8 @@ class Engine {
   const Trial* trial(TrialKey key) const { return state_.FindTrial(key); }
   const Cluster& cluster() const { return state_.cluster; }
   bool draining() const { return state_.draining; }
+  // Whether nothing of this study is started, because it is paused or all studies drain.
+  bool IsHeld(const Study& study) const { return state_.draining || study.paused; }
   Time now() const { return state_.now; }  // the time of the last event
   int running() const;
   // A measurement by the trial's process, together with where the trial runs: while the process
@@ -71,6 +86,9 @@ class Engine {
   // Trials that changed since the last call, each once, in order of first change.
   std::vector<TrialKey> TakeChanged();
 
+  // The studies in bytes that Save returned, in the order of their ids; empty if the bytes are not
+  // what Save writes.
+  static std::vector<StudyId> StudiesIn(std::string_view bytes);
   // Save returns the whole state, except for what the studies' files say. Load restores that state
   // in a new engine, and takes what the files say from `specs`: the studies as created, with the
   // later changes to their files, in the order of their ids. Load fails with Corruption if the
@@ -85,6 +103,9 @@ class Engine {
   void On(const StudyStopAsked& event);
   void On(const ControllerStarted& event);
   void On(const DrainAsked& event);
+  void On(const StudyOpened& event);
+  void On(const StudyPauseAsked& event);
+  void On(const StudyClosed&) {}
   void On(const Proposed& event);
   void On(const Reported& event);
   void On(const AttributesSet& event);
@@ -107,6 +128,7 @@ class Engine {
 
   Trial* LiveLaunch(TrialKey key, LaunchId launch, Position position);
   void Reopen(Study& study);
+  void AddUnfinished(const Study& study, std::vector<Command>& commands) const;
 
   EngineState state_;
   Transfers transfers_{state_};

@@ -73,14 +73,15 @@ TEST(EngineStartTest, AMachineThatFailsAgainAndAgainPausesTheStudy) {
   t.Wake();
   EXPECT_THAT(t.End(1, Ending::kNotStarted, "disk full"), ElementsAre("stop 2.1 yield"));
   EXPECT_EQ(t.Study().pause, "disk full");
-  EXPECT_TRUE(t.engine().draining());
+  EXPECT_TRUE(t.Study().paused);
   EXPECT_FALSE(t.Study().finished);
   t.End(2, Ending::kPaused);
   EXPECT_EQ(t.engine().running(), 0);
   EXPECT_EQ(t.Trial(1).failures, 0U);
   t.now = 10;
   t.Restart();
-  EXPECT_THAT(t.Happen(StudyResumed{kStudy, {}, {}}), IsEmpty());
+  EXPECT_EQ(t.State(1), TrialState::kWaiting);
+  EXPECT_THAT(t.Happen(StudyResumed{kStudy, {}, {}}), Not(IsEmpty()));
   EXPECT_EQ(t.Study().pause, "");
   EXPECT_EQ(t.State(1), TrialState::kRunning);
 }

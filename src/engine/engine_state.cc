@@ -1,6 +1,7 @@
 #include "engine/engine_state.h"
 
 #include <algorithm>
+#include <map>
 #include <ranges>
 #include <utility>
 
@@ -23,7 +24,7 @@ bool TellsBudget(const StudySpec& spec) {
 
 // Until it is measured, the gain from more devices is assumed to be that of HyperSched's ResNet-50.
 EngineState::EngineState(std::unique_ptr<Policy> policy)
-    : policy(std::move(policy)), speeds(SpeedPriors{.widths = *WidthTable("resnet50")}) {}
+    : only_policy(std::move(policy)), speeds(SpeedPriors{.widths = *WidthTable("resnet50")}) {}
 
 const Study* EngineState::FindStudy(StudyId id) const {
   const auto found = std::ranges::find(studies, id, [](const auto& each) { return each->id; });
@@ -62,6 +63,14 @@ Admission EngineState::Admit(const Reported& report) const {
                                                                   : Admission::kNew;
 }
 
+void EngineState::SetPolicy(Study& study) const {
+  if (only_policy != nullptr) return;
+  if (study.policy != nullptr && study.policy->traits().name == study.spec.policy) return;
+  auto policy = MakePolicy(study.spec.policy);
+  SLUICE_CHECK(policy.has_value(), "a study's policy was checked when its file was read");
+  study.policy = std::move(*policy);
+}
+
 Study& EngineState::AddStudy(const StudyCreated& event) {
   auto study = std::make_unique<Study>();
   study->id = event.study;
@@ -79,6 +88,7 @@ Study& EngineState::AddStudy(const StudyCreated& event) {
   SLUICE_CHECK(stopper.has_value(), "a study's stopper was checked when the study was read");
   study->stopper = std::move(*stopper);
   study->typical_work = TypicalWork(study->spec.stopper);
+  SetPolicy(*study);
   studies.push_back(std::move(study));
   return *studies.back();
 }
@@ -128,25 +138,68 @@ void EngineState::SetCapacity(Study& study, const Trial& trial, int capacity) {
     study.trial(id).launch.capacity = std::max(capacity, 1);
 }
 
-void EngineState::AskWake(Time time) {
+void EngineState::SettleUse() {
+  const ClusterSize size(cluster);
+  for (auto& study : studies) study->use.Settle(now, size);
+}
+
+void EngineState::CountAnew() {
+  SettleUse();
+  for (auto& study : studies) study->use.had = 0;
+}
+
+// The numbers of its bundles may be taken here, so they get others.
+void EngineState::TakeHeld(Study& study) {
+  std::map<BundleId, BundleId> bundles;
+  study.use.held = {};
+  for (const TrialId id : study.running) {
+    Grant& grant = study.trial(id).launch.grant;
+    if (IsSet(grant.bundle)) {
+      const auto [known, is_new] = bundles.try_emplace(grant.bundle);
+      if (is_new) known->second = cluster.NewBundle();
+      grant.bundle = known->second;
+    }
+    if (cluster.BundleSize(grant.bundle) == 0) study.use.held += HeldWith(grant);
+    cluster.TakeAsMeasured(grant);
+  }
+}
+
+// A bundle counts once: its members share what it holds.
+void EngineState::Take(Study& study, const Grant& grant) {
+  if (cluster.BundleSize(grant.bundle) == 0) {
+    study.use.Settle(now, ClusterSize(cluster));
+    study.use.held += HeldWith(grant);
+  }
+  cluster.Take(grant);
+}
+
+void EngineState::Release(Study& study, const Grant& grant) {
+  cluster.Release(grant);
+  if (cluster.BundleSize(grant.bundle) != 0) return;
+  study.use.Settle(now, ClusterSize(cluster));
+  study.use.held -= HeldWith(grant);
+}
+
+void EngineState::AskWake(Study& study, Time time) {
+  study.wake = std::min(study.wake, time);
   if (time >= next_wake) return;
   next_wake = time;
   commands.push_back(WakeAt{time});
 }
 
-void EngineState::AskWakes(const Study& study) {
+void EngineState::AskWakes(Study& study) {
   if (study.finished) return;
-  if (study.ending == Finish::kNot && study.stops_at() > now) AskWake(study.stops_at());
-  if (study.HoldsStarts(now)) AskWake(study.hold_until);
+  if (study.ending == Finish::kNot && study.stops_at() > now) AskWake(study, study.stops_at());
+  if (study.HoldsStarts(now)) AskWake(study, study.hold_until);
   for (TrialId id : study.waiting) {
-    if (study.trial(id).not_before > now) AskWake(study.trial(id).not_before);
+    if (study.trial(id).not_before > now) AskWake(study, study.trial(id).not_before);
   }
   const Timeouts& limits = study.spec.timeouts;
   for (TrialId id : study.running) {
     const Trial& trial = study.trial(id);
     if (IsDecided(trial) || (trial.leaving && trial.leave_reason == StopReason::kTimeout)) continue;
-    if (limits.trial.count() > 0) AskWake(trial.launch.started + limits.trial);
-    if (limits.report.count() > 0) AskWake(trial.launch.heard + limits.report);
+    if (limits.trial.count() > 0) AskWake(study, trial.launch.started + limits.trial);
+    if (limits.report.count() > 0) AskWake(study, trial.launch.heard + limits.report);
   }
 }
 

@@ -13,6 +13,7 @@
 #include "engine/event.h"
 #include "engine/study_state.h"
 #include "policy/policy.h"
+#include "policy/sharing.h"
 
 namespace sluice {
 
@@ -28,6 +29,7 @@ enum class Admission {
 // All that events change, and the commands that the present event has caused so far. The parts of
 // the engine share this state. They lie in the folder parts:
 //   planner.h        starts trials on free devices, and sees when a study has ended
+//   divider.h        which devices each study may use while several have work
 //   work_viewer.h    what the policy is shown
 //   judge.h          what a report means for its trial and its study
 //   endings.h        what the end of a launch means for its trial
@@ -40,17 +42,21 @@ enum class Admission {
 struct EngineState {
   explicit EngineState(std::unique_ptr<Policy> policy);
 
-  std::unique_ptr<Policy> policy;
+  // Plans all studies together, whatever policies they name. Null: each study is planned by the
+  // policy that it names, on its part of the devices.
+  std::unique_ptr<Policy> only_policy;
   Cluster cluster;
-  SpeedModel speeds;                            // empty where the policy does not look at speeds
+  SpeedModel speeds;                            // empty where no policy looks at speeds
   std::vector<std::unique_ptr<Study>> studies;  // by id
   bool draining = false;
-  bool replan = false;  // a new plan is made once the present event is taken in
-  Time now{};           // of the last event
+  Time now{};  // of the last event
   Time next_wake = kNever;
   std::vector<Command> commands;
   std::vector<TrialKey> changed;
 
+  Policy& PolicyOf(const Study& study) const {
+    return only_policy != nullptr ? *only_policy : *study.policy;
+  }
   const Study* FindStudy(StudyId id) const;
   Study* FindStudy(StudyId id) { return const_cast<Study*>(std::as_const(*this).FindStudy(id)); }
   const Study* FindStudy(std::string_view name) const;
@@ -62,6 +68,8 @@ struct EngineState {
   Admission Admit(TrialKey key, LaunchId launch, Position position) const;
   Admission Admit(const Reported& report) const;
 
+  // Makes the policy that the study names, unless one policy plans all studies.
+  void SetPolicy(Study& study) const;
   // Adds a study as its file describes it, with a stopper that has seen nothing yet.
   Study& AddStudy(const StudyCreated& event);
   Trial& MakeTrial(Study& study, Point point);
@@ -73,9 +81,21 @@ struct EngineState {
   // Records that the process of this trial takes `capacity` launches at once.
   void SetCapacity(Study& study, const Trial& trial, int capacity);
 
-  void AskWake(Time time);
+  // Counts what studies have had of the cluster up to now. To be called before nodes change.
+  void SettleUse();
+  // What studies have had counts from now on: a study has come or gone, and devices are divided
+  // anew.
+  void CountAnew();
+  // The running launches of a study that comes from elsewhere take what they hold here too.
+  void TakeHeld(Study& study);
+  // A launch of the study takes what it was granted, or gives it back.
+  void Take(Study& study, const Grant& grant);
+  void Release(Study& study, const Grant& grant);
+
+  // Asks to be woken at this time, for the sake of this study.
+  void AskWake(Study& study, Time time);
   // Asks for all wake-ups that the study needs.
-  void AskWakes(const Study& study);
+  void AskWakes(Study& study);
 };
 
 }  // namespace sluice

@@ -31,7 +31,9 @@ namespace sluice {
 // compared by their value at the rung.
 // Since rules 4, a launch that the machine could not start counts as no failure of its trial, also
 // if the launch timed out first.
-constexpr int kRules = 4;
+// Since rules 5, a study that paused because of the machine goes on when it is resumed. Before, it
+// went on when the next controller started.
+constexpr int kRules = 5;
 
 struct StudyCreated {
   StudyId study{};
@@ -52,6 +54,25 @@ struct StudyResumed {
 };
 
 struct StudyStopAsked {
+  StudyId study{};
+};
+
+// A controller has taken over a study that was alone until now: it shares the engine, and so the
+// devices, with the other studies of that controller. Events that name no study, such as
+// ControllerStarted, concern it from now on.
+struct StudyOpened {
+  StudyId study{};
+};
+
+// The study has nothing more to do, or is paused, and nothing of it runs: it is alone again. What
+// happens to other studies concerns it no longer.
+struct StudyClosed {
+  StudyId study{};
+};
+
+// Nothing new of this study is started until it is resumed. Its running launches are asked to save
+// and leave.
+struct StudyPauseAsked {
   StudyId study{};
 };
 
@@ -238,7 +259,8 @@ struct Event {
   std::variant<StudyCreated, StudyResumed, StudyStopAsked, ControllerStarted, DrainAsked, Proposed,
                Reported, AttributesSet, CheckpointSaved, TrialNoted, LaunchHeard, LaunchEnded,
                LeaseExpired, RetryAsked, Woken, PointsEnqueued, KnowledgeGiven, CheckpointCopied,
-               NodesChanged, TrialStopAsked, CapacityTold, LaunchHung, Profiled, MeasurementsGiven>
+               NodesChanged, TrialStopAsked, CapacityTold, LaunchHung, Profiled, MeasurementsGiven,
+               StudyOpened, StudyClosed, StudyPauseAsked>
       body;
 };
 

@@ -1,5 +1,6 @@
 // The engine's whole state as bytes, and its digest.
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -11,7 +12,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 13;
+constexpr int kSnapshotVersion = 14;
 
 struct Saver {
   StateWriter& writer;
@@ -63,17 +64,20 @@ void ForEachStudyField(SomeStudy& s, Visit&& visit) {
   //   - `spec`, `source`, `folder`, `rules`, `tells_budget` and `typical_work`, which follow from
   //     how the study was created;
   //   - `demand`, which follows from the spec and `measured_bytes`;
-  //   - `counts`, `saved` and `forks`, which follow from its trials;
+  //   - `counts`, `saved`, `forks` and what it holds (`use.held`), which follow from its trials;
+  //   - `policy`, which follows from the spec;
   //   - `id`, `trials`, `queue`, `stopper` and `forecasts`, which Save writes itself;
-  //   - `has_enough_room`, which counts only while a plan is made.
-  // `start_up` is listed by its fields.
-  constexpr std::size_t kFields = kFieldsOf<Study> + kFieldsOf<Price> - std::size_t{17};
-  VisitFields<kFields>(visit, s.start_up.seconds, s.start_up.count, s.leave, s.leave_known,
-                       s.furthest, s.seed, s.trials_wanted, s.created, s.deadline, s.ending,
-                       s.finished, s.exhausted, s.asked, s.answered, s.enqueued, s.groups,
-                       s.group_target, s.best, s.checkpoint_bytes, s.running, s.waiting,
-                       s.failed_starts, s.hold_until, s.pause, s.over, s.failed, s.fruitless,
-                       s.capacity, s.several_shapes, s.measured_bytes, s.memory_is_inherited);
+  //   - `has_enough_room` and `declined`, which count only while a plan is made.
+  // `start_up`, `launch_took` and `use` are listed by their fields.
+  constexpr std::size_t kFields =
+      kFieldsOf<Study> + std::size_t{2} * kFieldsOf<Price> + kFieldsOf<Use> - std::size_t{22};
+  VisitFields<kFields>(
+      visit, s.start_up.seconds, s.start_up.count, s.leave, s.leave_known, s.furthest, s.seed,
+      s.trials_wanted, s.created, s.deadline, s.ending, s.finished, s.exhausted, s.asked,
+      s.answered, s.enqueued, s.groups, s.group_target, s.best, s.checkpoint_bytes, s.running,
+      s.waiting, s.failed_starts, s.hold_until, s.pause, s.over, s.failed, s.fruitless, s.capacity,
+      s.several_shapes, s.measured_bytes, s.memory_is_inherited, s.paused, s.replan, s.wake,
+      s.use.had, s.use.since, s.launch_took.seconds, s.launch_took.count);
 }
 
 std::unexpected<Error> Unreadable() { return Corruption("a snapshot does not read back"); }
@@ -96,12 +100,12 @@ bool IsWhole(const Price& price) {
 }
 
 // Whether a study's parts are consistent, so that later code can rely on them. Subtracts what the
-// study's running trials hold from `unexplained`: the cluster's resources that are in use, and that
+// study's running trials hold from `unexplained`, and adds it up in the study: the cluster's resources that are in use, and that
 // no trial read so far accounts for.
-bool IsWhole(const Study& study, Cluster& unexplained) {
+bool IsWhole(Study& study, Cluster& unexplained) {
   constexpr std::uint64_t kMostPending = 1 << 20;
-  if (!IsWhole(study.start_up) || study.leave.count() < 0 ||
-      study.leave > study.spec.timeouts.grace)
+  if (!(study.use.had >= 0) || !IsWhole(study.launch_took) || !IsWhole(study.start_up) ||
+      study.leave.count() < 0 || study.leave > study.spec.timeouts.grace)
     return false;
   if (study.capacity < 0) return false;
   for (const auto& [trials, bytes] : study.measured_bytes) {
@@ -128,25 +132,37 @@ bool IsWhole(const Study& study, Cluster& unexplained) {
     if (trial.parent >= trial.id || trial.copying > Copying::kAsked) return false;
     if (!trial.CanStart() && (!trial.IsFork() || trial.state != TrialState::kWaiting)) return false;
     if (__builtin_add_overflow(saved_bytes, trial.saved_bytes, &saved_bytes)) return false;
-    if (trial.state == TrialState::kRunning && !unexplained.TryRelease(trial.launch.grant))
-      return false;
+    if (trial.state != TrialState::kRunning) continue;
+    if (!unexplained.TryRelease(trial.launch.grant)) return false;
+    if (unexplained.BundleSize(trial.launch.grant.bundle) == 0)
+      study.use.held += HeldWith(trial.launch.grant);
   }
   return saved_bytes == study.checkpoint_bytes;
 }
 
 }  // namespace
 
+std::vector<StudyId> Engine::StudiesIn(std::string_view bytes) {
+  StateReader reader(bytes);
+  int version = 0;
+  std::vector<StudyId> ids;
+  reader.Get(version);
+  if (version == kSnapshotVersion) Loader{reader}(ids);
+  return reader.ok() ? ids : std::vector<StudyId>();
+}
+
 std::string Engine::Save() const {
   StateWriter writer;
   writer.Put(kSnapshotVersion);
+  std::vector<StudyId> ids;
+  for (const auto& study : state_.studies) ids.push_back(study->id);
+  Saver{writer}(ids);
   writer.Put(state_.draining);
   writer.Put(state_.now);
   writer.Put(state_.next_wake);
   state_.cluster.Save(writer);
   state_.speeds.Save(writer);
-  writer.Put(state_.studies.size());
   for (const auto& study : state_.studies) {
-    writer.Put(study->id);
     ForEachStudyField(*study, Saver{writer});
     writer.Put(study->trials.size());
     for (const Trial& trial : study->trials) ForEachField(trial, Saver{writer});
@@ -163,19 +179,18 @@ Status Engine::Load(std::string_view bytes, std::vector<StudyCreated> specs) {
   int version = 0;
   reader.Get(version);
   if (version != kSnapshotVersion) return Corruption("the snapshot is of another version");
+  std::vector<StudyId> ids;
+  Loader{reader}(ids);
+  if (!std::ranges::equal(ids, specs, {}, {}, &StudyCreated::study))
+    return Corruption("the snapshot is of other studies");
   reader.Get(state_.draining);
   reader.Get(state_.now);
   reader.Get(state_.next_wake);
   SLUICE_TRY(state_.cluster.Load(reader));
   SLUICE_TRY(state_.speeds.Load(reader));
   Cluster unexplained = state_.cluster;
-  const std::size_t count = reader.Count();
-  if (count != specs.size()) return Corruption("the snapshot is of other studies");
-  for (std::size_t i = 0; i < count; ++i) {
-    StudyId id{};
-    reader.Get(id);
-    if (id != specs[i].study) return Corruption("the snapshot is of other studies");
-    Study& study = state_.AddStudy(specs[i]);
+  for (const StudyCreated& spec : specs) {
+    Study& study = state_.AddStudy(spec);
     ForEachStudyField(study, Loader{reader});
     for (std::size_t left = reader.Count(); left > 0 && reader.ok(); --left) {
       Trial& trial = study.trials.emplace_back();

@@ -16,6 +16,8 @@
 #include "engine/event.h"
 #include "engine/study.h"
 #include "engine/trial.h"
+#include "policy/policy.h"
+#include "policy/sharing.h"
 #include "search/curves/forecasts.h"
 #include "search/stopper.h"
 
@@ -41,6 +43,18 @@ struct Price {
   void Learn(Duration took) {
     count = std::min(count + 1, kMemory);
     seconds += (Seconds(took) - seconds) / static_cast<double>(count);
+  }
+};
+
+// What a study has of the cluster.
+struct Use {
+  Held held;       // by its running trials
+  double had = 0;  // parts of the cluster times seconds, up to `since`
+  Time since{};
+
+  void Settle(Time now, const ClusterSize& size) {
+    had += size.PartOf(held) * Seconds(std::max(Duration(0), now - since));
+    since = now;
   }
 };
 
@@ -99,6 +113,14 @@ struct Study {
   std::unique_ptr<Stopper> stopper;
   double typical_work = 0;  // work that a trial does on average under the stopper
   Forecasts forecasts;      // empty where the policy does not look at them
+  std::unique_ptr<Policy>
+      policy;             // that of `spec`; null if the engine has a policy for all studies
+  bool paused = false;    // by a user or because of the machine: nothing of it is started
+  bool replan = false;    // it is planned once the present event is taken in
+  bool declined = false;  // in the plan being made: it was given room, and did nothing with it
+  Time wake = kNever;     // when it asked to be woken
+  Use use;
+  Price launch_took;  // from the start of a launch to its end
 
   Trial& trial(TrialId id) { return trials[Number(id) - 1]; }
   const Trial& trial(TrialId id) const { return trials[Number(id) - 1]; }
@@ -114,8 +136,15 @@ struct Study {
   bool open() const { return ending == Finish::kNot; }
   // Whether a stopper may stop trials before the full budget.
   bool IsJudged() const { return spec.stopper.name != "none"; }
+  // Whether it takes part in plans.
+  bool active() const { return !finished && open() && !paused; }
   // Whether starts are held back, since the machine has just failed to start a launch.
   bool HoldsStarts(Time now) const { return hold_until > now; }
+
+  // Whether this waiting trial could start now if there were room.
+  bool IsReady(const Trial& trial, Time now) const {
+    return open() && !HoldsStarts(now) && trial.not_before <= now && trial.CanStart();
+  }
 
   // Puts a waiting trial into the order of starting.
   void Enqueue(const Trial& trial);

@@ -40,11 +40,7 @@ inline StudySpec SpecOf(const std::string& lines, const std::string& name = "tes
   return *std::move(spec);
 }
 
-inline std::unique_ptr<Engine> NewEngine(const std::string& name = "fifo") {
-  auto policy = MakePolicy(name);
-  SLUICE_CHECK(policy.has_value(), "a test names a policy that there is");
-  return std::make_unique<Engine>(std::move(*policy));
-}
+inline std::unique_ptr<Engine> NewEngine() { return std::make_unique<Engine>(); }
 
 inline Node NodeOf(Milli cpus, int gpus = 0) {
   Node node{.name = "here", .cpus = cpus, .devices = {}};
@@ -112,7 +108,7 @@ class TestEngine {
                 .folder = "/",
                 .seed = 1,
                 .spec = SpecOf(study)};
-    engine_ = NewEngine(created_.spec.policy);
+    engine_ = NewEngine();
     Happen(created_);
     Happen(ControllerStarted{{node_}});
   }

@@ -87,7 +87,7 @@ Result<RunEnd> LocalController::Run(std::vector<EventBody> first) {
     Flush();
     loop_->RunOnce();
     SayPause();
-    if (study().finished || controller_.engine().draining()) controller_.workforce().DismissIdle();
+    if (study().finished || controller_.engine().IsHeld(study())) controller_.workforce().DismissIdle();
   }
   const Status written = LastCommit();
   watcher_.Tick(study(), loop_->Now());

@@ -222,8 +222,7 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
   }
   SLUICE_TRY(MoveAside(request.paths.StudyFolder(spec.name)));
   SLUICE_ASSIGN(opened.id, NextStudyId(opened.ledger->database()));
-  SLUICE_ASSIGN(auto policy, MakePolicy(spec.policy));
-  opened.engine = std::make_unique<Engine>(std::move(policy));
+  opened.engine = std::make_unique<Engine>();
 
   // The study is committed before anything else happens to it.
   const Time now = WallNow();

@@ -43,11 +43,6 @@ Status ApplyChanges(Database& database, StudyId study, EventSeq until, StudySpec
   }
 }
 
-Result<std::unique_ptr<Engine>> NewEngine(const StudyCreated& created) {
-  SLUICE_ASSIGN(auto policy, MakePolicy(created.spec.policy));
-  return std::make_unique<Engine>(std::move(policy));
-}
-
 Result<Reported> ReadReport(StudyId study, const Statement& row) {
   Reported report;
   report.trial = {study, TrialId(static_cast<std::uint32_t>(row.Integer(2)))};
@@ -101,7 +96,7 @@ Result<std::int64_t> Replay(Database& database, StudyId study, EventSeq from, En
 Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study, Recover how,
                                               std::int64_t* replayed) {
   SLUICE_ASSIGN(const Creation created, FindCreation(database, study));
-  SLUICE_ASSIGN(auto engine, NewEngine(created.body()));
+  auto engine = std::make_unique<Engine>();
   std::int64_t since = 0;
   if (how == Recover::kFromSnapshot) {
     SLUICE_ASSIGN(Statement query,
@@ -116,13 +111,13 @@ Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
       const auto seq = EventSeq(static_cast<std::uint64_t>(query.Integer(0)));
       StudyCreated changed = created.body();
       SLUICE_TRY(ApplyChanges(database, study, seq, changed.spec));
-      SLUICE_ASSIGN(engine, NewEngine(changed));
+
       if (whole && engine->Load(state, {changed})) {
         SLUICE_ASSIGN(since, Replay(database, study, seq, *engine));
         if (replayed != nullptr) *replayed = since;
         return engine;
       }
-      SLUICE_ASSIGN(engine, NewEngine(created.body()));
+      engine = std::make_unique<Engine>();
     }
   }
   (void)engine->Apply(created.event);

@@ -64,7 +64,7 @@ void Checker::Applied(const Engine& engine, const Event& event) {
     const Trial& trial = study.trial(id);
     Seen& seen = seen_[Number(id) - 1];
     const bool yields = trial.leaving && trial.leave_reason == StopReason::kYield;
-    moves_ += yields && !seen.leaving && !engine.draining() ? 1 : 0;
+    moves_ += yields && !seen.leaving && !engine.IsHeld(study) ? 1 : 0;
     seen = {.state = trial.state,
             .work = trial.work,
             .launch = trial.launch.id,
@@ -251,11 +251,7 @@ void Checker::InDoubt(Batch batch) {
 void Checker::Durable(const Batch& batch) {
   in_doubt_.clear();  // their sequence numbers now belong to this batch
   for (const auto& [seq, event] : batch.events) {
-    if (shadow_ == nullptr) {
-      auto policy = MakePolicy(std::get<StudyCreated>(event.body).spec.policy);
-      SLUICE_CHECK(policy.has_value(), "a study's policy was checked when it was read");
-      shadow_ = std::make_unique<Engine>(std::move(*policy));
-    }
+    if (shadow_ == nullptr) shadow_ = std::make_unique<Engine>();
     rungs_.Before(*shadow_, event);
     (void)shadow_->Apply(event);
     if (std::string wrong = rungs_.After(*shadow_, event); !wrong.empty()) Say(std::move(wrong));

@@ -122,8 +122,7 @@ void FaultWorld::CreateStudyAgainAndAgain() {
 
 Status FaultWorld::CreateStudy() {
   SLUICE_ASSIGN(auto ledger, Ledger::Open(kStore, disk_.disk()));
-  SLUICE_ASSIGN(auto policy, MakePolicy(created_.spec.policy));
-  Engine engine(std::move(policy));
+  Engine engine;
   Batch batch;
   batch.study = kStudy;
   batch.events.emplace_back(EventSeq{1}, Event{Time{}, created_});
@@ -371,7 +370,7 @@ void FaultWorld::StartLater() {
 void FaultWorld::After() {
   Controller& controller = *life_->controller;
   controller.Flush();
-  if (controller.study().finished || controller.engine().draining())
+  if (controller.study().finished || controller.engine().IsHeld(controller.study()))
     controller.workforce().DismissIdle();
 }
 

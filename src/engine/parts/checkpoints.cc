@@ -95,7 +95,7 @@ void Checkpoints::TrainFromScratch(Study& study, Trial& fork, std::string_view w
   fork.note = NoteOf(
       fmt::format("a fork of trial {} that trains from scratch: {}", Number(fork.parent), why));
   state_.MarkChanged(study, fork);
-  state_.replan = true;
+  study.replan = true;
 }
 
 void Checkpoints::OnCopied(const CheckpointCopied& event) {
@@ -104,7 +104,7 @@ void Checkpoints::OnCopied(const CheckpointCopied& event) {
   Trial& fork = study.trial(event.trial.trial);
   if (fork.copying != Copying::kAsked) return;
   fork.copying = Copying::kNot;
-  state_.replan = true;
+  study.replan = true;
   if (!event.error.empty()) return TrainFromScratch(study, fork, event.error);
   // A parent that was lost may have saved more work than it had reported.
   if (event.work && *event.work != fork.forked_at) {

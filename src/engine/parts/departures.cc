@@ -21,22 +21,31 @@ void Departures::SaveAndComeBack(Study& study, Trial& trial) {
   trial.leave_reason = StopReason::kYield;
 }
 
-void Departures::Drain(StopReason reason) {
+void Departures::Drain() {
   state_.draining = true;
-  for (auto& study : state_.studies) {
-    const StopReason its = study->rules < 2 ? StopReason::kYield : reason;
-    for (TrialId id : study->running) {
-      Trial& trial = study->trial(id);
-      const bool yields = trial.leaving && trial.leave_reason == StopReason::kYield;
-      if (!trial.leaving || (yields && its == StopReason::kDrain)) Leave(*study, trial, its);
-    }
+  for (auto& study : state_.studies) Drain(*study, StopReason::kDrain);
+}
+
+void Departures::Pause(Study& study, StopReason reason) {
+  study.paused = true;
+  state_.CountAnew();
+  Drain(study, reason);
+}
+
+void Departures::Drain(Study& study, StopReason reason) {
+  const StopReason its = study.rules < 2 ? StopReason::kYield : reason;
+  for (TrialId id : study.running) {
+    Trial& trial = study.trial(id);
+    const bool yields = trial.leaving && trial.leave_reason == StopReason::kYield;
+    if (!trial.leaving || (yields && its == StopReason::kDrain)) Leave(study, trial, its);
   }
 }
 
 void Departures::EndStudy(Study& study, Finish reason) {
   if (study.ending != Finish::kNot && reason != Finish::kAsked) return;
   study.ending = reason;
-  state_.replan = true;
+  study.replan = true;
+  state_.CountAnew();
   if (reason == Finish::kDeadline || reason == Finish::kFailures) return SaveAll(study);
   for (TrialId id : study.running) {
     Trial& trial = study.trial(id);

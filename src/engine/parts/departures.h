@@ -16,7 +16,9 @@ class Departures {
   // Tells the trial's launch to save and leave. The trial goes on in another launch.
   void SaveAndComeBack(Study& study, Trial& trial);
   // Tells all launches to leave. Nothing more is started.
-  void Drain(StopReason reason);
+  void Drain();
+  // The same for one study, until it is resumed.
+  void Pause(Study& study, StopReason reason);
   // Ends the study: nothing more of it is started. Its running trials are stopped, or are saved so
   // that they can go on if the study is resumed.
   void EndStudy(Study& study, Finish reason);
@@ -29,6 +31,7 @@ class Departures {
 
  private:
   void SaveAll(Study& study);
+  void Drain(Study& study, StopReason reason);
 
   EngineState& state_;
 };

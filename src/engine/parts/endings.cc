@@ -48,18 +48,20 @@ bool IsRefusedAlone(const Trial& trial, const LaunchEnded& event, int neighbours
 
 void Endings::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   if (!(Planted("lost-grant") && event.ending == Ending::kLost))
-    state_.cluster.Release(trial.launch.grant);
+    state_.Release(study, trial.launch.grant);
   speed_meter_.MeasureAnew(trial.launch.grant.bundle);
   const int neighbours = CountNeighbours(study, trial, event);
   trial.launch.grant = {};
-  trial.busy += state_.now - trial.launch.started;
+  const Duration took = state_.now - trial.launch.started;
+  trial.busy += took;
+  study.launch_took.Learn(took);
   trial.ended = state_.now;
   if (trial.leaving && event.ending == Ending::kPaused && trial.leave_sent != kNever) {
     // Capped at the grace period, since the machine may have slept meanwhile.
-    const Duration took = std::min(state_.now - trial.leave_sent, study.spec.timeouts.grace);
+    const Duration leaving = std::min(state_.now - trial.leave_sent, study.spec.timeouts.grace);
     study.leave_known = true;
-    study.leave = std::max(took, study.leave * 9 / 10);
-    if (study.ending == Finish::kNot) state_.AskWake(study.stops_at());
+    study.leave = std::max(leaving, study.leave * 9 / 10);
+    if (study.ending == Finish::kNot) state_.AskWake(study, study.stops_at());
   }
   std::erase(study.running, trial.id);
   if (event.checkpoint_bytes >= 0) checkpoints_.SetBytes(study, trial, event.checkpoint_bytes);
@@ -71,7 +73,7 @@ void Endings::EndLaunch(Study& study, Trial& trial, const LaunchEnded& event) {
   trial.leaving = false;
   checkpoints_.AskCopiesOf(study, trial.id);
   checkpoints_.Bound(study);
-  state_.replan = true;
+  study.replan = true;
 }
 
 // Returns how many other launches are in the process of the launch that ended. Records what this
@@ -204,10 +206,10 @@ void Endings::HoldStarts(Study& study, std::string_view reason) {
   if (state_.now < study.hold_until) return;  // this start belongs to the same round
   if (++study.failed_starts > kMostFailedStarts) {
     study.pause = NoteOf(reason);
-    return departures_.Drain(StopReason::kYield);
+    return departures_.Pause(study, StopReason::kYield);
   }
   study.hold_until = state_.now + kFirstHold * (1LL << (study.failed_starts - 1));
-  state_.AskWake(study.hold_until);
+  state_.AskWake(study, study.hold_until);
 }
 
 void Endings::Fail(Study& study, Trial& trial, std::string_view reason) {
@@ -223,7 +225,7 @@ void Endings::Fail(Study& study, Trial& trial, std::string_view reason) {
   }
   trial.not_before =
       state_.now + study.spec.backoff * (1LL << std::min<std::uint32_t>(trial.failures - 1, 16));
-  state_.AskWake(trial.not_before);
+  state_.AskWake(study, trial.not_before);
   state_.SetState(study, trial, TrialState::kWaiting);
   study.Enqueue(trial);
 }

@@ -41,7 +41,7 @@ void Forks::OnProposed(Study& study, const Proposed& event) {
   if (event.point) fork.point = *event.point;
   fork.awaits_parameters = false;
   state_.MarkChanged(study, fork);
-  state_.replan = true;
+  study.replan = true;
 }
 
 }  // namespace sluice

@@ -59,7 +59,8 @@ void PassLevels(const Study& study, Trial& trial) {
 }  // namespace
 
 void Judge::TakeReport(Study& study, Trial& trial, const Reported& report) {
-  if (state_.policy->LooksAtSpeeds()) speed_meter_.Measure(study, trial, report);
+  const Policy& policy = state_.PolicyOf(study);
+  if (policy.LooksAtSpeeds()) speed_meter_.Measure(study, trial, report);
   trial.work = report.work;
   trial.launch.work = report.work;
   trial.launch.heard = state_.now;
@@ -68,15 +69,15 @@ void Judge::TakeReport(Study& study, Trial& trial, const Reported& report) {
   ++trial.launch.reports;
   study.furthest = std::max(study.furthest, trial.work);
   // A launch can be moved once it has reported something new.
-  const bool movable_now = trial.launch.reports == 1 && state_.policy->LooksAtRunning();
-  if (movable_now || state_.policy->AsksAtReports()) state_.replan = true;
+  const bool movable_now = trial.launch.reports == 1 && policy.LooksAtRunning();
+  if (movable_now || policy.AsksAtReports()) study.replan = true;
 
   const std::string& metric = study.spec.objective.metric;
   const auto objective = std::ranges::find(report.metrics, metric, &Metrics::value_type::first);
   const bool missing = objective == report.metrics.end();
   trial.value = missing ? std::numeric_limits<double>::quiet_NaN() : objective->second;
   if (missing && Planted("missing-best")) trial.value = 0;
-  if (state_.policy->LooksAtForecasts())
+  if (policy.LooksAtForecasts())
     study.forecasts.Add(trial.id, trial.work, study.spec.objective.Loss(trial.value));
   if (!missing || Planted("missing-best")) TakeResult(study, trial);
   PassLevels(study, trial);
@@ -108,7 +109,7 @@ void Judge::TakeResult(Study& study, Trial& trial) {
     study.best = trial.id;
   }
   if (study.best == before) return;
-  if (state_.policy->TransfersEarly() && transfers_.IsFollowed(study)) state_.replan = true;
+  transfers_.PlanFollowers(study);
   checkpoints_.Bound(study);  // the former best trial's checkpoint may be removed now
 }
 
@@ -135,7 +136,7 @@ void Judge::AskStopper(Study& study, Trial& trial) {
     for (const Ruling& ruling : study.stopper->Report(trial.id, trial.work, loss)) {
       if (!(complete && ruling.trial == trial.id)) Follow(study, ruling);
     }
-    if (!was_ready && study.stopper->Ready()) state_.replan = true;
+    if (!was_ready && study.stopper->Ready()) study.replan = true;
   }
   if (complete) departures_.Leave(study, trial, StopReason::kComplete);
 }

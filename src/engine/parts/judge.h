@@ -13,8 +13,8 @@ namespace sluice {
 // Also decides what the end of a trial means for its study.
 class Judge {
  public:
-  Judge(EngineState& state, const Transfers& transfers, SpeedMeter& speed_meter,
-        Checkpoints& checkpoints, Departures& departures, Forks& forks)
+  Judge(EngineState& state, Transfers& transfers, SpeedMeter& speed_meter, Checkpoints& checkpoints,
+        Departures& departures, Forks& forks)
       : state_(state),
         transfers_(transfers),
         speed_meter_(speed_meter),
@@ -41,7 +41,7 @@ class Judge {
   void CountOver(Study& study, const Trial& trial);
 
   EngineState& state_;
-  const Transfers& transfers_;
+  Transfers& transfers_;
   SpeedMeter& speed_meter_;
   Checkpoints& checkpoints_;
   Departures& departures_;

@@ -89,7 +89,7 @@ void MemoryMeter::Correct(Study& study) {
     grant->program_bytes = study.demand.memory_bytes - grant->memory_bytes;
     state_.cluster.TakeAsMeasured(*grant);
   }
-  state_.replan = true;
+  study.replan = true;
 }
 
 }  // namespace sluice

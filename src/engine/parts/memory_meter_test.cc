@@ -79,7 +79,7 @@ class MemoryInTheEngineTest : public ::testing::Test {
   }
   std::int64_t Used() { return test_.engine().cluster().Used(NodeId(1))[0].memory_bytes; }
   void ExpectSameAfterLoading() {
-    const auto again = NewEngine(test_.created().spec.policy);
+    const auto again = NewEngine();
     ASSERT_TRUE(again->Load(test_.engine().Save(), {test_.created()}));
     EXPECT_EQ(again->Digest(), test_.engine().Digest());
     EXPECT_EQ(again->study(kStudy)->demand, test_.Study().demand);

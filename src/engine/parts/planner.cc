@@ -1,6 +1,7 @@
 #include "engine/parts/planner.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "base/planted.h"
@@ -8,51 +9,107 @@
 namespace sluice {
 
 void Planner::Replan() {
+  std::set<StudyId> wanted;
   for (auto& study : state_.studies) {
+    if (std::exchange(study->replan, false)) wanted.insert(study->id);
+  }
+  if (wanted.empty()) return;
+  for (auto& study : state_.studies) {
+    if (state_.only_policy == nullptr && !wanted.contains(study->id)) continue;
     if (!study->finished && state_.now >= study->stops_at() && !Planted("late-start"))
       departures_.EndStudy(*study, Finish::kDeadline);
     judge_.CloseIfAllMade(*study);
+    study->replan = false;
   }
-  state_.replan = false;
-  for (auto& study : state_.studies) study->has_enough_room = false;
-  bool planned_all = state_.draining || state_.cluster.nodes().empty();
-  while (!planned_all) {
-    const Plan plan = state_.policy->Propose(state_.cluster, viewer_.View(), state_.now);
-    StartPlaced(plan);
-    // A time that has come needs no wake-up: the policy has just been asked.
-    if (plan.ask_again > state_.now) state_.AskWake(plan.ask_again);
-    planned_all = true;
-    for (const WantedRoom& wanted : plan.wanted_room) {
-      Study& study = state_.study(wanted.study);
-      const bool had_enough_room = study.has_enough_room;
-      if (Feed(study, wanted.trials)) planned_all = false;
-      // Devices that this study leaves free can go to other studies, or make other trials wider. So
-      // the policy is asked again.
-      const bool others = state_.studies.size() > 1 || state_.policy->LooksAtRunning();
-      if (study.has_enough_room && !had_enough_room && others) planned_all = false;
+  for (auto& study : state_.studies) study->has_enough_room = study->declined = false;
+  if (!state_.draining && !state_.cluster.nodes().empty()) {
+    if (state_.only_policy != nullptr) {
+      PlanTogether();
+    } else {
+      PlanApart(std::move(wanted));
     }
   }
-  bool leader_finished = false;  // the leader of a study that transfers has just finished
+  bool again = false;
   for (auto& study : state_.studies) {
-    const bool was = study->finished;
-    FinishIfIdle(*study);
-    leader_finished = leader_finished || (study->finished && !was && transfers_.IsFollowed(*study));
+    if (FinishIfIdle(*study)) again = transfers_.PlanFollowers(*study) || again;
   }
-  if (leader_finished) Replan();
+  if (again) Replan();
+}
+
+// One policy plans all studies on the whole cluster.
+void Planner::PlanTogether() {
+  Studies all;
+  for (auto& study : state_.studies) {
+    if (!study->finished && !study->paused) all.push_back(study.get());
+  }
+  if (all.empty()) return;
+  while (PlanOnce(*state_.only_policy, state_.cluster, all)) continue;
+}
+
+// Each study is planned by its own policy, on its part of the cluster: the studies that want a plan,
+// and those that room is kept for. A study that does nothing with its room leaves it to the others.
+void Planner::PlanApart(std::set<StudyId> wanted) {
+  bool again = true;
+  while (again) {
+    again = false;
+    const Division division = divider_.Divide();
+    for (auto& study : state_.studies) {
+      const bool has_room = division.IsFor(study->id);
+      if (study->finished || study->paused || (!has_room && !wanted.contains(study->id))) continue;
+      const std::size_t before = state_.commands.size();
+      bool more = false;
+      if (division.empty()) {
+        more = PlanOnce(*study->policy, state_.cluster, {study.get()});
+      } else {
+        Cluster part = division.PartOf(state_.cluster, study->id);
+        more = PlanOnce(*study->policy, part, {study.get()});
+      }
+      if (!more) wanted.erase(study->id);
+      // Room is kept for a study while its proposals are on their way.
+      const bool did_something = more || state_.commands.size() != before;
+      study->declined = has_room && !did_something && study->asked == study->answered;
+      again = again || did_something || study->declined;
+    }
+  }
+}
+
+// Asks the policy for a plan for these studies on this cluster, which is all or a part of the whole,
+// and carries it out. Returns whether there is more to
+// plan: trials were added, or a study leaves room.
+bool Planner::PlanOnce(Policy& policy, Cluster& cluster, const Studies& studies) {
+  const Plan plan = policy.Propose(cluster, viewer_.View(policy, studies), state_.now);
+  StartPlaced(plan, cluster, studies);
+  // A time that has come needs no wake-up: the policy has just been asked.
+  if (plan.ask_again > state_.now) {
+    for (Study* study : studies) state_.AskWake(*study, plan.ask_again);
+  }
+  bool again = false;
+  for (const WantedRoom& wanted : plan.wanted_room) {
+    Study& study = state_.study(wanted.study);
+    const bool had_enough_room = study.has_enough_room;
+    if (Feed(study, wanted.trials)) again = true;
+    // Devices that this study leaves free can go to other studies, or make other trials wider. So
+    // the policy is asked again.
+    const bool others = studies.size() > 1 || policy.LooksAtRunning();
+    if (study.has_enough_room && !had_enough_room && others) again = true;
+  }
+  return again;
 }
 
 // Carries out the difference between the plan and what runs. Trials are told to leave before others
 // are started.
-void Planner::StartPlaced(const Plan& plan) {
+void Planner::StartPlaced(const Plan& plan, Cluster& cluster, const Studies& studies) {
   for (const SettledWidth& settled : plan.widths) state_.trial(settled.trial).width = settled.width;
   for (const TrialKey& key : plan.given_up) GiveUp(state_.study(key.study), key.trial);
-  if (!plan.keeps_running) YieldMisplaced(plan);
+  if (!plan.keeps_running) YieldMisplaced(plan, studies);
   for (const Placement& placement : plan.placements) {
     Study& study = state_.study(placement.trial.study);
     Trial& trial = study.trial(placement.trial.trial);
-    if (trial.state == TrialState::kWaiting && state_.cluster.Fits(placement.grant) &&
-        HasRoom(study, placement.grant.bundle))
-      StartLaunch(study, trial, placement.grant);
+    if (trial.state != TrialState::kWaiting || !cluster.Fits(placement.grant) ||
+        !HasRoom(study, placement.grant.bundle))
+      continue;
+    StartLaunch(study, trial, placement.grant);
+    if (&cluster != &state_.cluster) cluster.Take(placement.grant);
   }
 }
 
@@ -75,7 +132,7 @@ int Planner::CapacityOf(const Study& study, BundleId bundle) {
 void Planner::StartLaunch(Study& study, Trial& trial, const Grant& grant) {
   const TrialKey key{study.id, trial.id};
   const int capacity = CapacityOf(study, grant.bundle);
-  state_.cluster.Take(grant);
+  state_.Take(study, grant);
   speed_meter_.MeasureAnew(grant.bundle);
   std::erase(study.waiting, trial.id);
   study.running.push_back(trial.id);
@@ -93,19 +150,19 @@ void Planner::StartLaunch(Study& study, Trial& trial, const Grant& grant) {
   state_.commands.push_back(
       Start{key, trial.launch.id, trial.launch.grant, trial.work, trial.target});
   const Timeouts& limits = study.spec.timeouts;
-  if (limits.trial.count() > 0) state_.AskWake(state_.now + limits.trial);
-  if (limits.report.count() > 0) state_.AskWake(state_.now + limits.report);
+  if (limits.trial.count() > 0) state_.AskWake(study, state_.now + limits.trial);
+  if (limits.report.count() > 0) state_.AskWake(study, state_.now + limits.report);
 }
 
 // A trial that is not where the plan wants it saves and leaves. It is placed again once its launch
 // has left. A trial is not moved before its launch has reported new work (Launch::CanBeMoved),
 // whatever the plan says. Otherwise a policy whose plans keep changing could start and stop the
 // trial for ever without any time passing.
-void Planner::YieldMisplaced(const Plan& plan) {
+void Planner::YieldMisplaced(const Plan& plan, const Studies& studies) {
   std::vector<const Placement*> placed;
   for (const Placement& placement : plan.placements) placed.push_back(&placement);
   std::ranges::sort(placed, {}, &Placement::trial);
-  for (auto& study : state_.studies) {
+  for (Study* study : studies) {
     for (TrialId id : study->running) {
       Trial& trial = study->trial(id);
       if (trial.leaving || !trial.launch.CanBeMoved()) continue;
@@ -196,20 +253,23 @@ bool Planner::Transfer(Study& study) {
   return true;
 }
 
-void Planner::FinishIfIdle(Study& study) {
-  if (study.finished || !study.running.empty()) return;
+// Returns whether the study has just finished.
+bool Planner::FinishIfIdle(Study& study) {
+  if (study.finished || !study.running.empty()) return false;
   if (study.ending == Finish::kNot) {
     if (!transfers_.AllMade(study) || (!study.waiting.empty() && !Planted("early-end")) ||
         study.asked != study.answered)
-      return;
-    if (state_.draining || state_.cluster.nodes().empty()) return;
+      return false;
+    if (state_.draining || study.paused || state_.cluster.nodes().empty()) return false;
     // A study that had no room has not asked yet whether a paused trial is worth resuming.
-    if (study.count(TrialState::kPaused) > 0 && !study.has_enough_room) return;
+    if (study.count(TrialState::kPaused) > 0 && !study.has_enough_room) return false;
     study.ending = study.exhausted && study.proposed() < study.trials_wanted ? Finish::kExhausted
                                                                              : Finish::kTrials;
   }
   study.finished = true;
   state_.commands.push_back(StudyFinished{study.id});
+  state_.CountAnew();
+  return true;
 }
 
 }  // namespace sluice

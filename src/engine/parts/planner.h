@@ -1,7 +1,10 @@
 #pragma once
 
+#include <set>
+
 #include "engine/engine_state.h"
 #include "engine/parts/departures.h"
+#include "engine/parts/divider.h"
 #include "engine/parts/judge.h"
 #include "engine/parts/speed_meter.h"
 #include "engine/parts/transfers.h"
@@ -12,37 +15,42 @@ namespace sluice {
 // Carries out plans: starts and moves trials, makes new ones, and ends idle studies.
 class Planner {
  public:
-  Planner(EngineState& state, const Transfers& transfers, SpeedMeter& speed_meter,
-          Departures& departures, Judge& judge)
+  Planner(EngineState& state, Transfers& transfers, SpeedMeter& speed_meter, Departures& departures,
+          Judge& judge)
       : state_(state),
         transfers_(transfers),
         speed_meter_(speed_meter),
         departures_(departures),
         judge_(judge),
-        viewer_(state, transfers) {}
+        viewer_(state, transfers),
+        divider_(state, transfers) {}
 
-  // Asks the policy for a plan and carries it out. Repeats this while there is room for more trials
-  // and studies have more to do.
+  // Makes a plan for studies that want one (Study::replan) and carries it out. Repeats this while
+  // there is room for more trials and studies have more to do.
   void Replan();
 
  private:
-  void StartPlaced(const Plan& plan);
+  void PlanTogether();
+  void PlanApart(std::set<StudyId> wanted);
+  bool PlanOnce(Policy& policy, Cluster& cluster, const Studies& studies);
+  void StartPlaced(const Plan& plan, Cluster& cluster, const Studies& studies);
   static int CapacityOf(const Study& study, BundleId bundle);
   bool HasRoom(const Study& study, BundleId bundle) const;
   void StartLaunch(Study& study, Trial& trial, const Grant& grant);
-  void YieldMisplaced(const Plan& plan);
+  void YieldMisplaced(const Plan& plan, const Studies& studies);
   void GiveUp(Study& study, TrialId id);
   bool Feed(Study& study, int wanted);
   void Resume(Study& study, const TrialGroup& group);
   bool Transfer(Study& study);
-  void FinishIfIdle(Study& study);
+  bool FinishIfIdle(Study& study);
 
   EngineState& state_;
-  const Transfers& transfers_;
+  Transfers& transfers_;
   SpeedMeter& speed_meter_;
   Departures& departures_;
   Judge& judge_;
   WorkViewer viewer_;
+  Divider divider_;
 };
 
 }  // namespace sluice

@@ -53,7 +53,7 @@ void SpeedMeter::Measure(Study& study, Trial& trial, const Reported& report) {
   const double seconds = Seconds(now - pace.since);
   Learn(study, *situation, work, seconds);
   situation->shape = study.spec.name;
-  if (state_.policy->LooksAtPaces()) MeasurePace(pace, *situation, work / seconds);
+  if (state_.PolicyOf(study).LooksAtPaces()) MeasurePace(pace, *situation, work / seconds);
   pace.since = now;
   pace.work = report.work;
 }

@@ -20,19 +20,15 @@ double BestLoss(const Study& study) {
 
 }  // namespace
 
-const WorkView& WorkViewer::View() {
+const WorkView& WorkViewer::View(const Policy& policy, const Studies& studies) {
   view_.items.clear();
   view_.studies.clear();
   shapes_.clear();
   view_.speeds = &state_.speeds;
-  if (state_.policy->LooksAtRunning()) {
-    for (const auto& study : state_.studies) {
-      if (!study->finished) AddRunning(*study);
-    }
+  if (policy.LooksAtRunning()) {
+    for (Study* study : studies) AddRunning(*study);
   }
-  for (const auto& study : state_.studies) {
-    if (!study->finished) AddWaiting(*study);
-  }
+  for (Study* study : studies) AddWaiting(*study);
   return view_;
 }
 
@@ -66,9 +62,7 @@ void WorkViewer::AddWaiting(Study& study) {
   int ready = 0;
   for (TrialId id : study.waiting) {
     const Trial& trial = study.trial(id);
-    if (!study.open() || study.HoldsStarts(state_.now) || trial.not_before > state_.now ||
-        !trial.CanStart())
-      continue;
+    if (!study.IsReady(trial, state_.now)) continue;
     ++ready;
     view_.items.push_back({.trial = {study.id, id},
                            .group = trial.group,
@@ -104,7 +98,7 @@ StudyView WorkViewer::Of(Study& study, int ready) const {
           .leaving = study.leave,
           .leaving_known = study.leave_known,
           .running = static_cast<int>(study.running.size()),
-          .ending = state_.policy->LooksAtRunning() ? CountEnding(study) : 0,
+          .ending = state_.PolicyOf(study).LooksAtRunning() ? CountEnding(study) : 0,
           .waiting = ready,
           .coming = static_cast<int>(study.asked - study.answered),
           .paused = static_cast<int>(study.count(TrialState::kPaused)),
@@ -113,8 +107,8 @@ StudyView WorkViewer::Of(Study& study, int ready) const {
           .ends_when_good_enough = !study.spec.stop_at.empty(),
           .all_go_on = study.stopper->Gathers(),
           .open = study.open() && !study.HoldsStarts(state_.now) && !study.has_enough_room &&
-                  MayMakeMore(study),
-          .left = Left(study),
+                  transfers_.MayMakeMore(study),
+          .left = transfers_.Left(study),
           .best = BestLoss(study),
           .fresh = ForecastOf(study, TrialId{}),
           .weight = study.spec.weight,
@@ -129,20 +123,8 @@ std::string_view WorkViewer::ShapeAt(const Study& study, const Point& point) {
 // The forecast of a trial, or of a trial that has not begun if `trial` is not set. nullptr without
 // a deadline: only a deadline makes forecasts worth the time that they take.
 const Forecast* WorkViewer::ForecastOf(Study& study, TrialId trial) const {
-  if (!state_.policy->LooksAtForecasts() || study.stops_at() == kNever) return nullptr;
+  if (!state_.PolicyOf(study).LooksAtForecasts() || study.stops_at() == kNever) return nullptr;
   return IsSet(trial) ? &study.forecasts.Of(trial) : &study.forecasts.Fresh();
-}
-
-// How many more trials the study may make, besides those with proposals on their way.
-int WorkViewer::Left(const Study& study) const {
-  if (!study.spec.transfer.empty()) return transfers_.Next(study) != nullptr ? 1 : 0;
-  return study.exhausted ? static_cast<int>(study.queue.size()) : study.room();
-}
-
-// Whether the study could use room for another trial. A study that transfers has no paused trials
-// to resume, so it needs a point to transfer.
-bool WorkViewer::MayMakeMore(const Study& study) const {
-  return study.spec.transfer.empty() || transfers_.Next(study) != nullptr;
 }
 
 }  // namespace sluice

@@ -3,20 +3,24 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/engine_state.h"
 #include "engine/parts/transfers.h"
 
 namespace sluice {
 
-// What the policy is shown: the trials that run or could start, and their studies.
+using Studies = std::vector<Study*>;
+
+// What a policy is shown: the trials that run or could start, and their studies.
 class WorkViewer {
  public:
   WorkViewer(EngineState& state, const Transfers& transfers)
       : state_(state), transfers_(transfers) {}
 
-  // The view is valid until View is called again or a trial changes.
-  const WorkView& View();
+  // What this policy is shown of these studies. The view is valid until View is called again or a
+  // trial changes.
+  const WorkView& View(const Policy& policy, const Studies& studies);
 
  private:
   void AddRunning(Study& study);
@@ -24,8 +28,6 @@ class WorkViewer {
   StudyView Of(Study& study, int ready) const;
   std::string_view ShapeAt(const Study& study, const Point& point);
   const Forecast* ForecastOf(Study& study, TrialId trial) const;
-  int Left(const Study& study) const;
-  bool MayMakeMore(const Study& study) const;
 
   EngineState& state_;
   const Transfers& transfers_;

@@ -235,8 +235,7 @@ Result<ImportedStudy> ImportOptunaStudy(Ledger& ledger, const ImportRequest& req
   }
   SLUICE_ASSIGN(const OptunaStudyFile file, MakeStudyFile(request.study, request.name));
   SLUICE_ASSIGN(const StudyId id, NextStudyId(ledger.database()));
-  SLUICE_ASSIGN(auto policy, MakePolicy(file.spec.policy));
-  Engine engine(std::move(policy));
+  Engine engine;
   Batch batch;
   batch.study = id;
   SLUICE_TRY(Storyteller(request, file, id, engine, batch, ledger.last()).Tell(request));

@@ -1,0 +1,161 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "engine/test_shared_engine.h"
+#include "policy/policy_table.h"
+
+namespace sluice {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+std::string Lines(const std::string& policy, int trials, double weight) {
+  return fmt::format("policy: {}\ntrials: {}\nweight: {}\nbudget: {{max: 1}}\n", policy, trials,
+                     weight);
+}
+
+// The part of the first study, of what both had while both had work.
+double PartOfFirst(const std::string& first, const std::string& second, double weight,
+                   double seconds = 0.5, double others = 0.5, Node node = NodeOf(2 * kWhole)) {
+  SharedEngine engine(std::move(node));
+  const StudyId a = engine.Add(Lines(first, 100, weight), seconds);
+  const StudyId b = engine.Add(Lines(second, 100, 1), others);
+  const auto works = [&](StudyId id) {
+    return !engine.study(id).waiting.empty() || engine.study(id).room() > 0;
+  };
+  while (works(a) && works(b)) engine.RunUntil(engine.now() + 0.05);
+  return engine.had(a) / (engine.had(a) + engine.had(b));
+}
+
+TEST(EngineSharingTest, AStudyHasDevicesInProportionToItsWeightUnderEveryPolicy) {
+  for (const std::string policy : {"fifo", "lpt", "fluid-static", "fluid-dynamic", "confluence"}) {
+    for (const std::string other : {"fifo", "confluence"}) {
+      SCOPED_TRACE(policy + " beside " + other);
+      const double part = PartOfFirst(policy, other, 2);
+      EXPECT_GT(part, 0.62);
+      EXPECT_LT(part, 0.72);
+    }
+  }
+}
+
+TEST(EngineSharingTest, LongAndShortTrialsHaveTheirPartsOverTime) {
+  EXPECT_NEAR(PartOfFirst("fifo", "fifo", 1, 0.5, 0.5), 0.5, 0.03);
+  EXPECT_NEAR(PartOfFirst("fifo", "fifo", 1, 5, 0.5), 0.5, 0.05);
+  EXPECT_NEAR(PartOfFirst("fifo", "fifo", 3, 0.5, 2), 0.75, 0.05);
+  EXPECT_NEAR(PartOfFirst("fifo", "fifo", 9, 1, 1, NodeOf(10 * kWhole)), 0.9, 0.03);
+}
+
+TEST(EngineSharingTest, GpusAreSharedUnderEveryPolicy) {
+  constexpr auto kGpu = "resources: {cpus: 1, gpus: 1, memory: 100MiB}\n";
+  for (const PolicyTraits& policy : Policies()) {
+    if (policy.needs.deadline) continue;
+    SCOPED_TRACE(policy.name);
+    SharedEngine engine(NodeOf(16 * kWhole, 4));
+    const StudyId a = engine.Add(kGpu + Lines(std::string(policy.name), 200, 3), 1);
+    const StudyId b = engine.Add(kGpu + Lines("fifo", 200, 1), 1);
+    engine.RunUntil(20);
+    ASSERT_FALSE(engine.study(a).finished || engine.study(b).finished);
+    EXPECT_NEAR(engine.had(a) / (engine.had(a) + engine.had(b)), 0.75, 0.06);
+    EXPECT_NEAR(engine.had(a) + engine.had(b), 80, 4) << "no GPU is idle";
+  }
+}
+
+TEST(EngineSharingTest, AllDevicesAreForTheStudyThatIsLeft) {
+  SharedEngine engine(NodeOf(4 * kWhole));
+  const StudyId a = engine.Add(Lines("fifo", 8, 1), 1);
+  const StudyId b = engine.Add(Lines("confluence", 40, 1), 1);
+  engine.RunUntil(5.5);
+  EXPECT_TRUE(engine.study(a).finished);
+  EXPECT_EQ(engine.running(b), 4);
+  engine.RunToEnd();
+  EXPECT_TRUE(engine.study(b).finished);
+  EXPECT_NEAR(engine.now(), 12, 0.1) << "no core was idle";
+}
+
+TEST(EngineSharingTest, ANewStudyGetsTheNextFreeDevices) {
+  SharedEngine engine(NodeOf(2 * kWhole));
+  const StudyId a = engine.Add(Lines("fifo", 100, 1), 3);
+  engine.RunUntil(31);
+  EXPECT_EQ(engine.running(a), 2);
+  const StudyId b = engine.Add(Lines("fifo", 100, 1), 1);
+  EXPECT_EQ(engine.running(b), 0) << "nothing is preempted";
+  engine.RunUntil(33.1);
+  EXPECT_EQ(engine.running(b), 2) << "what the first had before does not count";
+}
+
+TEST(EngineSharingTest, AWideTrialDoesNotStarveBesideNarrowOnes) {
+  SharedEngine engine(NodeOf(4 * kWhole));
+  const StudyId narrow = engine.Add(Lines("fifo", 400, 1), 0.7);
+  engine.RunUntil(0.3);
+  const StudyId wide = engine.Add("resources: {cpus: 4}\n" + Lines("fifo", 10, 1), 1);
+  engine.RunUntil(40);
+  EXPECT_GT(engine.had(wide), 30);
+  EXPECT_GT(engine.had(narrow), 50);
+}
+
+TEST(EngineSharingTest, APausedStudyLeavesItsDevicesToOthersUntilItIsResumed) {
+  SharedEngine engine(NodeOf(2 * kWhole));
+  const StudyId a = engine.Add(Lines("fifo", 100, 1), 1);
+  const StudyId b = engine.Add(Lines("fifo", 100, 1), 1);
+  engine.RunUntil(2.5);
+  engine.Happen(StudyPauseAsked{a});
+  EXPECT_EQ(engine.running(a), 0);
+  EXPECT_EQ(engine.running(b), 2);
+  engine.RunUntil(5.5);
+  EXPECT_EQ(engine.running(a), 0);
+  engine.Happen(StudyResumed{a, {}, {}});
+  const double before = engine.had(a);
+  engine.RunUntil(25.5);
+  EXPECT_NEAR(engine.had(a) - before, 20, 2);
+}
+
+TEST(EngineSharingTest, AStudyThatIsClosedAndOpenedGoesOnWhereItWas) {
+  SharedEngine engine(NodeOf(2 * kWhole));
+  const StudyId a = engine.Add(Lines("confluence", 20, 1), 1);
+  const StudyId b = engine.Add(Lines("confluence", 20, 1), 1);
+  engine.RunUntil(3.5);
+  engine.Happen(StudyPauseAsked{a});
+  const std::size_t made = engine.study(a).trials.size();
+  auto alone = engine.Close(a);
+  EXPECT_EQ(engine.engine().study(a), nullptr);
+  EXPECT_EQ(alone->study(a)->trials.size(), made);
+  engine.RunUntil(6.5);
+  EXPECT_EQ(engine.running(b), 2);
+  engine.Open(a, std::move(alone));
+  EXPECT_EQ(engine.running(a), 0) << "it is still paused";
+  engine.Happen(StudyResumed{a, {}, {}});
+  engine.RunToEnd();
+  EXPECT_TRUE(engine.study(a).finished);
+  EXPECT_EQ(engine.study(a).count(TrialState::kComplete), 20);
+  EXPECT_EQ(engine.study(b).count(TrialState::kComplete), 20);
+}
+
+TEST(EngineSharingTest, TheStateOfSeveralStudiesIsSavedAndLoaded) {
+  SharedEngine engine(NodeOf(3 * kWhole));
+  std::vector<StudyCreated> specs;
+  for (const std::string policy : {"fifo", "confluence", "fluid-dynamic"}) {
+    const StudyId id = engine.Add(Lines(policy, 30, 1), 1);
+    specs.push_back({.study = id,
+                     .source = "",
+                     .folder = "/",
+                     .seed = Number(id),
+                     .spec = engine.study(id).spec});
+  }
+  engine.RunUntil(4.2);
+  const std::string saved = engine.engine().Save();
+  EXPECT_THAT(Engine::StudiesIn(saved), ElementsAre(StudyId(1), StudyId(2), StudyId(3)));
+  EXPECT_THAT(Engine::StudiesIn("nothing"), IsEmpty());
+  auto loaded = NewEngine();
+  ASSERT_TRUE(loaded->Load(saved, specs));
+  EXPECT_EQ(loaded->Digest(), engine.engine().Digest());
+  // Both go on in the same way.
+  for (const Event& event : {Event{At(9), StudyPauseAsked{StudyId(2)}}, Event{At(9), Woken{}}}) {
+    EXPECT_EQ(Describe(loaded->Apply(event)), Describe(engine.engine().Apply(event)));
+  }
+  EXPECT_EQ(loaded->Digest(), engine.engine().Digest());
+  EXPECT_FALSE(NewEngine()->Load(saved, {specs[0], specs[2]}));
+}
+
+}  // namespace
+}  // namespace sluice

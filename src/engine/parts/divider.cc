@@ -1,0 +1,122 @@
+#include "engine/parts/divider.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/planted.h"
+#include "cluster/width.h"
+
+namespace sluice {
+namespace {
+
+// More than any cluster has room for.
+constexpr int kAllThereIs = std::numeric_limits<int>::max();
+
+bool IsElastic(const Study& study) {
+  return study.policy->LooksAtRunning() && MostWidth(study.demand) > LeastWidth(study.demand);
+}
+
+// How many trials one program of the study trains.
+int FusedOf(const Study& study) {
+  if (!study.policy->traits().can.fuses) return 1;
+  const int most = std::max(1, study.demand.fused_most);
+  return study.capacity > 0 ? std::min(most, study.capacity) : most;
+}
+
+// What the next program of the study takes.
+Demand NextDemand(const Study& study) {
+  Demand demand = IsElastic(study) ? AtWidth(study.demand, LeastWidth(study.demand)) : study.demand;
+  if (FusedOf(study) > 1 && demand.gpus > 0) demand.gpus = kWhole;
+  return demand;
+}
+
+// What the running trials of a study are expected to take of the cluster, times seconds, if each
+// launch takes this many seconds.
+double StillToTake(const EngineState& state, const Study& study, double seconds,
+                   const ClusterSize& size) {
+  double total = 0;
+  for (const TrialId id : study.running) {
+    const Launch& launch = study.trial(id).launch;
+    const double left = seconds - Seconds(state.now - launch.started);
+    const int members = std::max(1, state.cluster.BundleSize(launch.grant.bundle));
+    if (left > 0) total += left * size.PartOf(HeldWith(launch.grant)) / members;
+  }
+  return total;
+}
+
+}  // namespace
+
+bool Division::IsFor(StudyId study) const {
+  return std::ranges::any_of(reserved_, [study](const Reservation& reservation) {
+    return reservation.study == study && reservation.enough;
+  });
+}
+
+Cluster Division::PartOf(const Cluster& cluster, StudyId study) const {
+  Cluster part = cluster;
+  for (const Reservation& reservation : reserved_) {
+    if (reservation.study != study) part.TakeAsMeasured(reservation.grant);
+  }
+  return part;
+}
+
+// Nothing is divided while one study has all there is.
+Division Divider::Divide() const {
+  std::vector<Sharer> sharers;
+  if (AreShared()) {
+    const ClusterSize size(state_.cluster);
+    const double usual_seconds = UsualSeconds();
+    for (const auto& study : state_.studies) {
+      if (WantsOf(*study) > 0) sharers.push_back(SharerOf(*study, usual_seconds, size));
+    }
+  }
+  return Division(sluice::Divide(state_.cluster, std::move(sharers)));
+}
+
+// Also while a study leaves: others are to get what it frees.
+bool Divider::AreShared() const {
+  return std::ranges::count(state_.studies, false,
+                            [](const auto& study) { return study->finished; }) > 1;
+}
+
+// For how long launches hold what they are given, by the studies of which it is known.
+double Divider::UsualSeconds() const {
+  double total = 0;
+  int known = 0;
+  for (const auto& study : state_.studies) {
+    if (!study->active() || study->launch_took.count == 0) continue;
+    total += study->launch_took.seconds;
+    ++known;
+  }
+  return known > 0 ? total / known : 1;
+}
+
+// How many programs the study could start if it had room.
+int Divider::WantsOf(const Study& study) const {
+  if (!study.active() || study.declined || study.HoldsStarts(state_.now)) return 0;
+  std::int64_t trials = static_cast<std::int64_t>(study.asked - study.answered);
+  for (const TrialId id : study.waiting) trials += study.IsReady(study.trial(id), state_.now);
+  if (!study.has_enough_room && transfers_.MayMakeMore(study))
+    trials += transfers_.Left(study) + study.count(TrialState::kPaused);
+  if (study.spec.parallelism > 0) {
+    const auto running = static_cast<std::int64_t>(study.running.size());
+    trials = std::min(trials, std::max<std::int64_t>(0, study.spec.parallelism - running));
+  }
+  if (IsElastic(study) && (trials > 0 || !study.running.empty())) return kAllThereIs;
+  const int fused = FusedOf(study);
+  return static_cast<int>(std::min<std::int64_t>((trials + fused - 1) / fused, kAllThereIs));
+}
+
+Sharer Divider::SharerOf(const Study& study, double usual_seconds, const ClusterSize& size) const {
+  Use use = study.use;
+  use.Settle(state_.now, size);
+  const double seconds = study.launch_took.count > 0 ? study.launch_took.seconds : usual_seconds;
+  return {.study = study.id,
+          .weight = Planted("no-weights") ? 1 : study.spec.weight,
+          .had = use.had + StillToTake(state_, study, seconds, size),
+          .seconds = seconds,
+          .demand = NextDemand(study),
+          .wants = WantsOf(study)};
+}
+
+}  // namespace sluice
