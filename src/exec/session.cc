@@ -18,7 +18,7 @@
 #include "exec/connection.h"
 #include "exec/launch_folder.h"
 #include "exec/local_controller.h"
-#include "exec/machine.h"
+#include "exec/machine/machine.h"
 #include "exec/trainer.h"
 #include "launcher/claim.h"
 #include "ledger/earlier_measurements.h"

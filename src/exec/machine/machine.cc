@@ -1,4 +1,4 @@
-#include "exec/machine.h"
+#include "exec/machine/machine.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "exec/limits.h"
-#include "exec/nvml.h"
+#include "exec/machine/limits.h"
+#include "exec/machine/nvml.h"
 
 namespace sluice {
 
