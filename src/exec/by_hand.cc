@@ -11,6 +11,7 @@
 #include "engine/study.h"
 #include "exec/launch_folder.h"
 #include "exec/spawn.h"
+#include "exec/study_world.h"
 #include "ledger/optuna/optuna_study_file.h"
 
 namespace sluice {
@@ -44,8 +45,9 @@ Result<LaunchPlan> PlanByHand(Reader& reader, const StudyInfo& info, const Trial
   SLUICE_ASSIGN(trial.point, study.spec.space.Decode(row.params));
   // This run starts from scratch, and trains as far as the trial has come.
   trial.target = row.work > 0 ? row.work : kNoLimit;
-  LaunchPlan plan = PlanLaunch(study, trial, Node{},
-                               {.folder = scratch, .checkpoint = scratch + "/checkpoint"}, {});
+  LaunchPlan plan =
+      PlanLaunch(study, trial, Node{}, {.folder = scratch, .checkpoint = scratch + "/checkpoint"},
+                 {}, CaptureWorld());
   std::erase_if(plan.environment, [&](const auto& variable) {
     return IsOfLaunch(variable.first) && !study.spec.environment.contains(variable.first);
   });

@@ -54,6 +54,7 @@ LocalController::LocalController(Parts parts, Watcher& watcher)
              .launcher = parts.launcher,
              .trainer = parts.trainer,
              .study = parts.controller.study,
+             .world = std::move(parts.world),
              .guard = parts.guard}),
       controller_(std::move(parts.controller), site_, *writer_, *search_) {
   SLUICE_CHECK(commit_done_ >= 0 && search_ready_ >= 0 && signals_ >= 0,

@@ -13,6 +13,7 @@
 #include "exec/local_site.h"
 #include "exec/search_thread.h"
 #include "exec/session.h"
+#include "exec/study_world.h"
 #include "ledger/ledger.h"
 #include "ledger/writer.h"
 
@@ -26,6 +27,7 @@ class LocalController {
     StorePaths paths;
     std::string launcher;
     std::string trainer;  // empty if the study needs none
+    StudyWorld world;     // as in LocalSite::Options
     std::unique_ptr<EventLoop> loop;
     std::unique_ptr<Ledger> ledger;
     std::function<Status()> guard;  // as in LocalSite::Options

@@ -5,8 +5,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <map>
 
+#include "exec/launch_folder.h"
 #include "ledger/recovery.h"
 #include "ledger/test_store.h"
 
@@ -75,11 +77,13 @@ class LocalControllerTest : public ::testing::Test {
     Run(std::make_unique<ListeningSampler>(heard), trials);
     return heard;
   }
-  void Run(std::unique_ptr<Sampler> sampler, std::optional<int> trials) {
+  void Run(std::unique_ptr<Sampler> sampler, std::optional<int> trials,
+           const StudyWorld& world = CaptureWorld()) {
     LocalController::Parts parts;
     parts.paths = StorePaths::For(folder_ / "s.db");
     std::filesystem::create_directories(parts.paths.run);
     parts.launcher = FailingLauncher();
+    parts.world = world;
     parts.loop = std::move(*EventLoop::Open());
     parts.ledger = OpenLedger(parts.paths.database);
     parts.sampler = std::move(sampler);
@@ -97,10 +101,12 @@ class LocalControllerTest : public ::testing::Test {
     EXPECT_TRUE(end) << end.error().message;
   }
 
-  // The path of a launcher whose programs all fail.
+  // The path of a launcher whose programs all fail. It writes down its environment.
   std::string FailingLauncher() {
     const std::string path = folder_ / "launcher";
-    WriteAll(path, "#!/bin/sh\necho \"1 1 - $1\" > $1/claim\necho '1 0 0 ' > $1/exit\n");
+    WriteAll(path,
+             "#!/bin/sh\necho \"1 1 - $1\" > $1/claim\nenv > $1/environment\n"
+             "echo '1 0 0 ' > $1/exit\n");
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
     return path;
   }
@@ -140,6 +146,32 @@ TEST_F(LocalControllerTest, TheSamplerKnowsHowATrialEndedWhenItIsAskedForTheNext
   std::vector<Outcome> knew;
   Run(std::make_unique<Proposer>(knew), {});
   EXPECT_THAT(knew, ::testing::ElementsAre(Outcome::kFailed, Outcome::kFailed, Outcome::kFailed));
+}
+
+// Whichever process runs the controller: its own environment does not reach the programs.
+TEST_F(LocalControllerTest, LaunchesGetTheWorldThatWasKept) {
+  const StorePaths paths = StorePaths::For(folder_ / "s.db");
+  StudyWorld kept;
+  kept.environment = {"PATH=/usr/bin:/bin", "COLOUR=kept", "SLUICE_LAUNCHERS=of.another.place",
+                      "PYTHONPATH=/kept"};
+  kept.limits.umask = 027;
+  ASSERT_TRUE(KeepWorld(paths.StudyFolder("s"), kept));
+  setenv("COLOUR", "of the controller", 1);
+  setenv("SLUICE_TEST_CONTROLLER", "1", 1);
+  std::vector<Outcome> knew;
+  const auto world = ReadWorld(paths.StudyFolder("s"));
+  ASSERT_TRUE(world) << world.error().message;
+  Run(std::make_unique<Proposer>(knew), {}, *world);
+  unsetenv("COLOUR");
+  unsetenv("SLUICE_TEST_CONTROLLER");
+  const std::string environment = ReadAll(
+      TrialFolders(paths, created_.spec.name).Launch({TrialId(1), LaunchId(1)}) + "/environment");
+  EXPECT_THAT(environment, ::testing::HasSubstr("COLOUR=kept\n"));
+  EXPECT_THAT(environment, ::testing::HasSubstr("PYTHONPATH=/kept:"));
+  EXPECT_THAT(environment,
+              ::testing::HasSubstr("SLUICE_PROGRAM_LIMITS=" + FormatLimits(kept.limits) + "\n"));
+  EXPECT_THAT(environment, ::testing::Not(::testing::HasSubstr("SLUICE_TEST_CONTROLLER")));
+  EXPECT_THAT(environment, ::testing::Not(::testing::HasSubstr("of.another.place")));
 }
 
 }  // namespace

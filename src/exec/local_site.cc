@@ -22,6 +22,7 @@
 #include "base/check.h"
 #include "control/assignment.h"
 #include "exec/checkpoint_folder.h"
+#include "exec/descriptor_limit.h"
 #include "exec/spawn.h"
 #include "launcher/claim.h"
 #include "launcher/process.h"
@@ -120,8 +121,9 @@ Status LocalSite::Spawn(const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch.id};
   SLUICE_TRY(folders_.MakeFresh(at, options_.guard));
   const Node& node = engine_.cluster().node(trial.launch.grant.node);
-  LaunchPlan plan = PlanLaunch(study(), trial, node, PlacesOf(at),
-                               {.socket = options_.paths.socket, .trainer = options_.trainer});
+  LaunchPlan plan =
+      PlanLaunch(study(), trial, node, PlacesOf(at),
+                 {.socket = options_.paths.socket, .trainer = options_.trainer}, options_.world);
   const std::string& folder = plan.assign.folder;
   SLUICE_TRY(WriteFile(folder + "/trial.json", wire::Encode(wire::ToWorker(plan.assign))));
   SLUICE_TRY(WriteFile(folder + "/params.json", plan.params));
@@ -137,6 +139,7 @@ Status LocalSite::Spawn(const Trial& trial) {
                                .working_folder = study().folder,
                                .program = std::move(plan.program),
                                .environment = std::move(plan.environment),
+                               .world = options_.world,
                                .grace = study().spec.timeouts.grace,
                                .output_cap_bytes = study().spec.output_cap_bytes}));
   AddProcess(WorkerName(at), spawned.pidfd, spawned.pid);

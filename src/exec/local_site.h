@@ -15,6 +15,7 @@
 #include "exec/copy_thread.h"
 #include "exec/event_loop.h"
 #include "exec/launch_folder.h"
+#include "exec/study_world.h"
 
 namespace sluice {
 
@@ -29,6 +30,7 @@ class LocalSite final : public Site {
     std::string launcher;
     std::string trainer;  // the path of sluice-trainer, if the study has `train`
     StudyId study{};
+    StudyWorld world;               // what the study's programs are started with
     std::function<Status()> guard;  // fails once another controller holds the store; may be null
   };
 

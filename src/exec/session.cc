@@ -18,7 +18,8 @@
 #include "exec/connection.h"
 #include "exec/launch_folder.h"
 #include "exec/local_controller.h"
-#include "exec/machine.h"
+#include "exec/machine/machine.h"
+#include "exec/study_world.h"
 #include "exec/trainer.h"
 #include "launcher/claim.h"
 #include "ledger/earlier_measurements.h"
@@ -101,13 +102,15 @@ Result<OpenedStudy> OpenStudy(const StorePaths& paths, const StoreLock& lock,
   return opened;
 }
 
-Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened,
+Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened, StudyWorld world,
                              std::vector<EventBody> first, const StudySpec& spec,
                              std::uint64_t seed, Watcher& watcher) {
   LocalController::Parts parts;
   parts.paths = paths;
   SLUICE_ASSIGN(parts.launcher, FindLauncher());
-  if (spec.training) parts.trainer = FindTrainer().value_or("");  // a stop starts nothing
+  // A stop starts nothing, and needs no trainer.
+  if (spec.training) parts.trainer = FindTrainer(world).value_or("");
+  parts.world = std::move(world);
   SLUICE_ASSIGN(parts.loop, EventLoop::Open());
   SLUICE_ASSIGN(parts.sampler, MakeSampler(spec.sampler, spec.space, seed));
   parts.ledger = std::move(opened.ledger);
@@ -265,8 +268,9 @@ Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher) {
     watcher.Say("warm start: " + knowledge->summary);
     for (const std::string& note : knowledge->notes) watcher.Say("warm start: " + note);
   }
-  return RunController(request.paths, std::move(opened), {ControllerStarted{{machine.node}}}, spec,
-                       request.seed, watcher);
+  SLUICE_ASSIGN(StudyWorld world, KeepOwnWorld(request.paths.StudyFolder(spec.name)));
+  return RunController(request.paths, std::move(opened), std::move(world),
+                       {ControllerStarted{{machine.node}}}, spec, request.seed, watcher);
 }
 
 namespace {
@@ -346,9 +350,11 @@ Result<RunEnd> Resume(const ResumeRequest& asked, Watcher& watcher) {
         spec.name, Name(study.ending), study.trials_wanted,
         queue.waiting == 0 ? "" : fmt::format("; {} tries all that is enqueued", queue.total)));
   }
+  SLUICE_ASSIGN(StudyWorld world, KeepOwnWorld(request.paths.StudyFolder(spec.name)));
   // ControllerStarted is first, so that the resumed study is planned on the current devices.
   std::vector<EventBody> first = {ControllerStarted{{machine.node}}, std::move(resumed)};
-  return RunController(request.paths, std::move(opened), std::move(first), spec, seed, watcher);
+  return RunController(request.paths, std::move(opened), std::move(world), std::move(first), spec,
+                       seed, watcher);
 }
 
 Status StopStudy(const StorePaths& paths, const std::string& name) {
@@ -365,14 +371,16 @@ Status StopStudy(const StorePaths& paths, const std::string& name) {
   }
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("stopping '{}'", name)));
+  SLUICE_ASSIGN(StudyWorld world, KeptWorld(paths.StudyFolder(name)));
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, lock, name));
   const StudySpec spec = opened.engine->study(opened.id)->spec;
   const std::uint64_t seed = opened.engine->study(opened.id)->seed;
   Silent silent;
   // The stop comes first, so that nothing new starts.
   std::vector<EventBody> first = {StudyStopAsked{opened.id},
-                                  ControllerStarted{{InspectMachine().node}}};
-  SLUICE_TRY(RunController(paths, std::move(opened), std::move(first), spec, seed, silent));
+                                  ControllerStarted{{InspectMachine(world).node}}};
+  SLUICE_TRY(RunController(paths, std::move(opened), std::move(world), std::move(first), spec, seed,
+                           silent));
   return {};
 }
 

@@ -53,12 +53,13 @@ struct ResumeRequest {
   std::optional<File> file;  // the study file, if the changes that were made to it are to apply
 };
 
-// Makes a new study and runs it to its end in this process. Fails with failed_precondition if the
-// name is taken, if another controller holds the store, or if a trial needs more than this machine
-// has.
+// Makes a new study and runs it to its end in this process. Keeps the world of this process for the
+// study's programs (exec/study_world.h). Fails with failed_precondition if the name is taken, if
+// another controller holds the store, or if a trial needs more than this machine has.
 Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher);
 
 // Continues an existing study in this process. Launches of the study that still run are adopted.
+// New launches get the world of this process, which replaces the one that was kept.
 Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher);
 
 // Ends a study. If a controller lives, asks it, and returns once the controller has recorded the

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,8 +18,8 @@
 #include "engine/read/templates.h"
 #include "exec/trainer.h"
 #include "launcher/launcher.h"
-
-extern char** environ;
+#include "launcher/process.h"
+#include "launcher/process_limits.h"
 
 namespace sluice {
 namespace {
@@ -30,31 +29,32 @@ namespace {
 constexpr const char* kThreadVariables[] = {"OMP_NUM_THREADS", "MKL_NUM_THREADS",
                                             "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"};
 
-// The limit of descriptors that this process was started with.
-rlim_t OwnLimit() {
-  static const rlim_t limit = [] {
-    rlimit now{};
-    return getrlimit(RLIMIT_NOFILE, &now) == 0 ? now.rlim_cur : RLIM_INFINITY;
-  }();
-  return limit;
-}
-
-// Whether a variable belongs to the trial that started this process, if a trial did. Such variables
-// must not reach the trials of a study that runs inside a trial.
+// Whether a variable belongs to the trial in which the user started the study, if a trial did that.
+// Such variables must not reach the trials of the study.
 bool IsOfOuterTrial(const std::string& variable) {
-  return variable == kDescriptorLimit || variable == "SLUICE_BUDGET" ||
-         variable == "SLUICE_OWNER_PID" || variable == "SLUICE_ASSIGN";
+  return variable == kProgramLimits || variable == "SLUICE_BUDGET" ||
+         variable == "SLUICE_OWNER_PID" || variable == "SLUICE_ASSIGN" || variable == kMarks;
 }
 
-std::vector<std::string> Merge(const std::map<std::string, std::string>& over) {
+std::vector<std::string> Merge(const std::vector<std::string>& environment,
+                               const std::map<std::string, std::string>& over) {
   std::vector<std::string> merged;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text(*variable);
-    const std::string name(text.substr(0, text.find('=')));
-    if (!over.contains(name) && !IsOfOuterTrial(name)) merged.emplace_back(text);
+  for (const std::string& variable : environment) {
+    const std::string name = variable.substr(0, variable.find('='));
+    if (!over.contains(name) && !IsOfOuterTrial(name)) merged.push_back(variable);
   }
   for (const auto& [name, value] : over) merged.push_back(fmt::format("{}={}", name, value));
   return merged;
+}
+
+// The environment of the launcher. The marks are those of the launchers above this process, since
+// they say which processes a launcher has below it, wherever the user started the study.
+std::vector<std::string> LauncherEnvironment(const SpawnRequest& request) {
+  std::vector<std::string> environment = Merge(request.world.environment, request.environment);
+  environment.push_back(fmt::format("{}={}", kProgramLimits, FormatLimits(request.world.limits)));
+  if (const char* marks = std::getenv(kMarks))
+    environment.push_back(fmt::format("{}={}", kMarks, marks));
+  return environment;
 }
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
@@ -74,10 +74,9 @@ std::string Devices(const Grant& grant, const Node& node) {
 
 // PYTHONPATH with the folder of the package at its end, for a Python in which the package is not
 // installed.
-std::string PythonPath() {
-  const char* own = std::getenv("PYTHONPATH");
-  return own != nullptr && *own != '\0' ? fmt::format("{}:{}", own, SLUICE_PYTHON_DIR)
-                                        : SLUICE_PYTHON_DIR;
+std::string PythonPath(const StudyWorld& world) {
+  const std::string own = world.Find("PYTHONPATH").value_or("");
+  return own.empty() ? SLUICE_PYTHON_DIR : fmt::format("{}:{}", own, SLUICE_PYTHON_DIR);
 }
 
 // Whether a PYTHONPATH has the folder of the package. A study's own PYTHONPATH may lack it.
@@ -87,19 +86,16 @@ bool WithPackage(std::string_view path) {
 
 // Whether a trial's `import wandb` finds the stand-in that the package has instead of the real
 // wandb.
-bool UsesStandIn(const StudySpec& spec) {
-  const char* wanted = std::getenv("SLUICE_WANDB");
-  const bool real = wanted != nullptr && std::string_view(wanted) == "real";
+bool UsesStandIn(const StudySpec& spec, const StudyWorld& world) {
+  const bool real = world.Find("SLUICE_WANDB") == "real";
   return spec.sweep && !spec.sweep->real_wandb && !real;
 }
 
 // Adds the values of the environment variables that the study's templates name.
-void AddEnvironment(const StudySpec& spec, TemplateValues& values) {
+void AddEnvironment(const StudySpec& spec, const StudyWorld& world, TemplateValues& values) {
   const auto add = [&](std::string_view text) {
-    for (const std::string& name : EnvironmentWords(text)) {
-      const char* value = std::getenv(name.c_str());
-      values["envvar:" + name] = value != nullptr ? value : "";
-    }
+    for (const std::string& name : EnvironmentWords(text))
+      values["envvar:" + name] = world.Find(name).value_or("");
   };
   for (const std::string& item : spec.program) add(item);
   for (const auto& [name, text] : spec.environment) add(text);
@@ -107,22 +103,12 @@ void AddEnvironment(const StudySpec& spec, TemplateValues& values) {
 
 }  // namespace
 
-void RaiseDescriptorLimit() {
-  (void)OwnLimit();
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);  // if it fails, fewer trials run side by side
-}
-
 Result<Spawned> Spawn(const SpawnRequest& request) {
   std::vector<std::string> arguments = {request.launcher, request.folder,
                                         std::to_string(request.grace.count() / 1000),
                                         std::to_string(request.output_cap_bytes)};
   arguments.insert(arguments.end(), request.program.begin(), request.program.end());
-  std::vector<std::string> environment = Merge(request.environment);
-  if (OwnLimit() != RLIM_INFINITY)
-    environment.push_back(fmt::format("{}={}", kDescriptorLimit, OwnLimit()));
+  std::vector<std::string> environment = LauncherEnvironment(request);
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -158,7 +144,8 @@ Result<Spawned> Spawn(const SpawnRequest& request) {
 }
 
 LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
-                      const LaunchPlaces& places, const LaunchReach& reach) {
+                      const LaunchPlaces& places, const LaunchReach& reach,
+                      const StudyWorld& world) {
   LaunchPlan plan;
   plan.assign = MakeAssign(study, trial, places);
   const std::string params_file = plan.assign.folder + "/params.json";
@@ -174,7 +161,7 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
       {"checkpoint", plan.assign.checkpoint_dir},
       {"seed", fmt::format("{}", plan.assign.seed)},
       {"study", study.spec.name}};
-  AddEnvironment(study.spec, values);
+  AddEnvironment(study.spec, world, values);
   values.merge(arguments.values);
   plan.program = ExpandProgram(study.spec.program, values, arguments.lists);
   if (study.spec.training) {
@@ -188,7 +175,7 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   for (const char* variable : kThreadVariables) environment[variable] = std::to_string(threads);
   environment["CUDA_VISIBLE_DEVICES"] = Devices(trial.launch.grant, node);
   environment["PYTHONUNBUFFERED"] = "1";
-  environment["PYTHONPATH"] = PythonPath();
+  environment["PYTHONPATH"] = PythonPath(world);
   environment["SLUICE_SOCKET"] = reach.socket;
   environment["SLUICE_WORKER"] = WorkerName(plan.assign.at);
   environment["SLUICE_TRIAL_FILE"] = plan.assign.folder + "/trial.json";
@@ -203,7 +190,7 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   }
   if (std::string& path = environment["PYTHONPATH"]; !WithPackage(path))
     path += fmt::format("{}{}", path.empty() ? "" : ":", SLUICE_PYTHON_DIR);
-  if (UsesStandIn(study.spec)) {
+  if (UsesStandIn(study.spec, world)) {
     environment["PYTHONPATH"] =
         fmt::format("{}/sluice/_wandb:{}", SLUICE_PYTHON_DIR, environment["PYTHONPATH"]);
   }

@@ -10,6 +10,7 @@
 #include "cluster/cluster.h"
 #include "control/site.h"
 #include "engine/engine.h"
+#include "exec/study_world.h"
 #include "wire/message.h"
 
 namespace sluice {
@@ -20,15 +21,12 @@ struct SpawnRequest {
   std::string folder;    // the launch's folder
   std::string working_folder;
   std::vector<std::string> program;
-  // Added to this process's environment. Replaces variables of the same name.
+  // Added to the environment of the study's world. Replaces variables of the same name.
   std::map<std::string, std::string> environment;
+  const StudyWorld& world;
   Duration grace{};
   std::int64_t output_cap_bytes = 0;
 };
-
-// Raises this process's limit of descriptors to what the system allows: each running trial holds a
-// pidfd and a connection. Programs are started with the limit that this process was started with.
-void RaiseDescriptorLimit();
 
 struct Spawned {
   pid_t pid = 0;
@@ -40,7 +38,8 @@ struct Spawned {
 Result<Spawned> Spawn(const SpawnRequest& request);
 
 // What a launch's program is given. Templates in the arguments and in the environment are filled
-// in, and the environment names the devices and cores of the launch's grant.
+// in; {envvar:NAME} is a variable of the study's world. The environment names the devices and cores
+// of the launch's grant.
 struct LaunchPlan {
   wire::Assign assign;
   std::string params;  // the text of the file that SLUICE_PARAMS names
@@ -54,6 +53,7 @@ struct LaunchReach {
   std::string trainer;  // the path of sluice-trainer, for a study with `train`
 };
 LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
-                      const LaunchPlaces& places, const LaunchReach& reach);
+                      const LaunchPlaces& places, const LaunchReach& reach,
+                      const StudyWorld& world);
 
 }  // namespace sluice

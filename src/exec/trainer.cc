@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -39,10 +38,10 @@ bool IsArchive(const std::string& network) { return !network.starts_with("zoo:")
 
 }  // namespace
 
-Result<std::string> FindTrainer() {
+Result<std::string> FindTrainer(const StudyWorld& world) {
   std::error_code error;
   std::vector<fs::path> folders = {fs::read_symlink("/proc/self/exe", error).parent_path()};
-  if (const char* named = std::getenv("SLUICE_BIN_DIR"); named != nullptr && *named != '\0')
+  if (const std::string named = world.Find("SLUICE_BIN_DIR").value_or(""); !named.empty())
     folders.emplace_back(named);
   for (const fs::path& folder : folders) {
     const std::string path = (folder / kTrainer).string();

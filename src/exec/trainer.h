@@ -6,15 +6,16 @@
 #include "base/result.h"
 #include "engine/study.h"
 #include "engine/study_state.h"
+#include "exec/study_world.h"
 
 namespace sluice {
 
 // What runs the trials of a study with `train`: the program sluice-trainer, and the files that it
 // trains with.
 
-// The path of sluice-trainer: beside this program, or in the folder that SLUICE_BIN_DIR names.
-// Fails with failed_precondition if it is not there.
-Result<std::string> FindTrainer();
+// The path of sluice-trainer: beside this program, or in the folder that SLUICE_BIN_DIR names in a
+// study's world. Fails with failed_precondition if it is not there.
+Result<std::string> FindTrainer(const StudyWorld& world = CaptureWorld());
 
 // The same data with paths that do not depend on the working folder. `folder` is the study's.
 data::DataSpec DataIn(const data::DataSpec& spec, const std::string& folder);

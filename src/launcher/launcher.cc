@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,11 +13,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string>
 
 #include "launcher/capture.h"
 #include "launcher/claim.h"
 #include "launcher/process.h"
+#include "launcher/process_limits.h"
 
 namespace sluice {
 namespace {
@@ -52,17 +53,21 @@ struct Pipe {
   }
 };
 
-// The controller may have raised its limit on open descriptors, which the launcher inherits. It is
-// lowered again for every program, because a program may use select(), which fails with large
-// descriptors.
-void LowerDescriptorLimit() {
-  const char* wanted = std::getenv(kDescriptorLimit);
-  rlimit limit{};
-  if (wanted == nullptr || getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::strtoull(wanted, nullptr, 10);
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-  unsetenv(kDescriptorLimit);
+// The limits that the program is to have. Nothing if none were given, or if the text is not one of
+// limits: then the program has the launcher's.
+std::optional<ProcessLimits> TakeProgramLimits() {
+  const char* text = std::getenv(kProgramLimits);
+  if (text == nullptr) return std::nullopt;
+  const std::optional<ProcessLimits> limits = ParseLimits(text);
+  unsetenv(kProgramLimits);
+  return limits;
 }
+
+// What becomes the program's, and not the launcher's.
+struct Program {
+  char** arguments;
+  std::optional<ProcessLimits> limits;
+};
 
 // Errors that are the machine's fault and not the program's.
 bool IsOfMachine(int error) {
@@ -74,7 +79,8 @@ bool IsOfMachine(int error) {
 // signals and the mark of its launcher. It waits for a byte on the socket `line`. The launcher
 // sends the byte once FOLDER/program holds the child's pid. Then the child becomes the program. If
 // that fails, it writes the errno to `line`.
-[[noreturn]] void BecomeProgram(char** program, int line, const Pipe& out, const Pipe& err) {
+[[noreturn]] void BecomeProgram(const Program& program, int line, const Pipe& out,
+                                const Pipe& err) {
   setpgid(0, 0);
   // If the launcher is killed, the kernel kills the program, and the controller kills the processes
   // that the program started.
@@ -92,7 +98,8 @@ bool IsOfMachine(int error) {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  execvp(program[0], program);
+  if (program.limits) ApplyLimits(*program.limits);
+  execvp(program.arguments[0], program.arguments);
   const int error = errno;
   (void)!write(line, &error, sizeof error);
   _exit(kNeverRan);
@@ -100,7 +107,8 @@ bool IsOfMachine(int error) {
 
 // Starts the program. It never runs before FOLDER/program names its process. Returns 0 on success,
 // else an errno.
-int Start(const std::string& folder, char** program, const Pipe& out, const Pipe& err, pid_t& pid) {
+int Start(const std::string& folder, const Program& program, const Pipe& out, const Pipe& err,
+          pid_t& pid) {
   int line[2];  // the launcher's end and the child's end
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line) != 0) return errno;
   pid = fork();
@@ -272,7 +280,7 @@ int RunLauncher(int argc, char** argv) {
   const int signals = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 
-  LowerDescriptorLimit();
+  const Program program{.arguments = argv + 4, .limits = TakeProgramLimits()};
 
   const Claim claim = ClaimOfSelf(folder);
   switch (MakeClaim(folder, claim)) {
@@ -285,21 +293,22 @@ int RunLauncher(int argc, char** argv) {
 
   Pipe out;
   Pipe err;
-  pid_t program = 0;
+  pid_t pid = 0;
   ExitRecord record;
   const int out_file = OpenOutput(folder + "/stdout");
   const int err_file = OpenOutput(folder + "/stderr");
   const bool ready = signals >= 0 && out_file >= 0 && err_file >= 0 && out.Open() && err.Open();
   const int unready = ready ? 0 : errno;
-  const int error = ready ? Start(folder, argv + 4, out, err, program) : unready;
+  const int error = ready ? Start(folder, program, out, err, pid) : unready;
   if (error != 0) {
     record.code = 127;
     record.machine = !ready || IsOfMachine(error);
-    record.error = std::string("cannot start '") + argv[4] + "': " + std::strerror(error);
+    record.error =
+        std::string("cannot start '") + program.arguments[0] + "': " + std::strerror(error);
   } else {
     close(out.write_end);
     close(err.write_end);
-    record = Watch(program, signals, grace_ms, Capture(out.read_end, out_file, cap_bytes),
+    record = Watch(pid, signals, grace_ms, Capture(out.read_end, out_file, cap_bytes),
                    Capture(err.read_end, err_file, cap_bytes))
                  .UntilEnd();
   }

@@ -18,9 +18,10 @@ namespace sluice {
 // writes the exit record when no process of the launch is left, except those that it may not kill.
 // Then it exits.
 //
-// The variable kDescriptorLimit says how many descriptors the program may open. The launcher
-// removes it from the program's environment.
-constexpr const char* kDescriptorLimit = "SLUICE_DESCRIPTORS";
+// The variable kProgramLimits has the umask and the resource limits that PROGRAM gets, as
+// FormatLimits writes them. The launcher removes the variable from the program's environment. The
+// launcher itself keeps the umask and the limits that it was started with.
+constexpr const char* kProgramLimits = "SLUICE_PROGRAM_LIMITS";
 int RunLauncher(int argc, char** argv);
 
 }  // namespace sluice

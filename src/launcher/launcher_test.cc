@@ -4,7 +4,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cstdio>
+
+#include "launcher/process_limits.h"
 #include "launcher/test_folder.h"
 
 namespace sluice {
@@ -53,6 +57,26 @@ TEST(LauncherTest, SaysWhyAProgramCannotBeStarted) {
   TestLauncher not_executable(other.path(), {"/etc/passwd"});
   EXPECT_EQ(not_executable.Wait(), 127);
   EXPECT_EQ(EndOf(other).error, "cannot start '/etc/passwd': Permission denied");
+}
+
+TEST(LauncherTest, TheProgramHasLimitsOfItsOwn) {
+  ProcessLimits limits = LimitsOfSelf();
+  const mode_t own = limits.umask;
+  limits.umask = 0777 & ~own;
+  limits.resources[RLIMIT_NOFILE] = {.rlim_cur = 40, .rlim_max = 50};
+  setenv(kProgramLimits, FormatLimits(limits).c_str(), 1);
+  const LaunchFolder folder;
+  TestLauncher launcher(folder.path(),
+                        Shell("umask; ulimit -Sn; ulimit -Hn; env | grep -c SLUICE_PROGRAM"));
+  launcher.Wait();
+  unsetenv(kProgramLimits);
+  char expected[16];
+  snprintf(expected, sizeof expected, "%04o", limits.umask);
+  EXPECT_EQ(folder.Read("stdout"), std::string(expected) + "\n40\n50\n0\n");
+  // The launcher's own files are made with its own umask.
+  struct stat exit_record{};
+  ASSERT_EQ(stat((folder.path() + "/exit").c_str(), &exit_record), 0);
+  EXPECT_EQ(exit_record.st_mode & 0777, 0644 & ~own);
 }
 
 TEST(LauncherTest, LeavesAtOnceWhenTheLaunchIsTaken) {

@@ -59,7 +59,8 @@ def assert_private(edge):
     for path in sockets:
         assert mode(path) == 0o600, f"{oct(mode(path))} {path}"
     for path in all_paths(edge):
-        if path.is_file() and any(word in path.name for word in ("secret", "token", "nonce")):
+        private = ("secret", "token", "nonce", "world")
+        if path.is_file() and any(word in path.name for word in private):
             assert mode(path) == 0o600, f"{oct(mode(path))} {path}"
 
 

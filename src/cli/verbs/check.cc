@@ -12,7 +12,7 @@
 #include "cli/text/print_json.h"
 #include "cli/verbs/verb.h"
 #include "exec/carried_out.h"
-#include "exec/machine.h"
+#include "exec/machine/machine.h"
 #include "exec/session.h"
 #include "ledger/earlier_study.h"
 #include "policy/fusion.h"

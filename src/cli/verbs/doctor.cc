@@ -18,7 +18,7 @@
 #include "cli/text/table.h"
 #include "cli/verbs/verb.h"
 #include "cli/version.h"
-#include "exec/machine.h"
+#include "exec/machine/machine.h"
 #include "ledger/database.h"
 #include "ledger/lock.h"
 

@@ -13,7 +13,7 @@
 #include "cli/view/simulation_progress.h"
 #include "engine/read/study_keys.h"
 #include "exec/carried_out.h"
-#include "exec/machine.h"
+#include "exec/machine/machine.h"
 #include "exec/session.h"
 #include "policy/policy.h"
 #include "sim/read/scenario.h"

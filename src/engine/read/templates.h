@@ -10,8 +10,9 @@
 #include "base/templates/template_text.h"
 
 // Programs and environments hold {words} that are filled in for each launch: a parameter's name or
-// one of TemplateWords(), or {envvar:NAME}, a variable of the controller's environment. {{ and }}
-// stand for braces (base/templates/template_text.h).
+// one of TemplateWords(), or {envvar:NAME}, a variable of the environment of the `sluice tune` or
+// `sluice resume` that handed the study over. {{ and }} stand for braces
+// (base/templates/template_text.h).
 
 namespace sluice {
 

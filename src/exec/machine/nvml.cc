@@ -1,4 +1,4 @@
-#include "exec/nvml.h"
+#include "exec/machine/nvml.h"
 
 #include <dlfcn.h>
 #include <fmt/format.h>

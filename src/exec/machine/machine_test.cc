@@ -1,4 +1,4 @@
-#include "exec/machine.h"
+#include "exec/machine/machine.h"
 
 #include <gmock/gmock.h>
 #include <sched.h>
@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "exec/limits.h"
-#include "exec/nvml.h"
+#include "exec/machine/limits.h"
+#include "exec/machine/nvml.h"
 
 namespace sluice {
 

@@ -4,12 +4,13 @@
 #include <vector>
 
 #include "cluster/cluster.h"
+#include "exec/study_world.h"
 
 namespace sluice {
 
 // The resources of this machine. Its cores are those that this process may use (affinity, quota of
 // the control group). Its GPUs are those that the driver lists (through NVML, if there is a
-// driver), without those that CUDA_VISIBLE_DEVICES hides.
+// driver), without those that CUDA_VISIBLE_DEVICES hides in the world of a study.
 struct Machine {
   Node node;
   std::int64_t memory_bytes = 0;
@@ -17,6 +18,6 @@ struct Machine {
   std::string gpu_note;  // why there is no GPU, in plain words
 };
 
-Machine InspectMachine();
+Machine InspectMachine(const StudyWorld& world = CaptureWorld());
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-#include "exec/machine.h"
+#include "exec/machine/machine.h"
 
 #include <sched.h>
 #include <unistd.h>
@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <memory>
@@ -14,8 +13,8 @@
 #include <sstream>
 #include <string_view>
 
-#include "exec/limits.h"
-#include "exec/nvml.h"
+#include "exec/machine/limits.h"
+#include "exec/machine/nvml.h"
 
 namespace sluice {
 
@@ -160,15 +159,14 @@ std::int64_t MemoryTotal(std::string_view meminfo) {
   return kibibytes.value_or(0) * 1024;
 }
 
-Machine InspectMachine() {
+Machine InspectMachine(const StudyWorld& world) {
   const Limits limits = CgroupLimits();
   Machine machine;
   machine.node.name = HostName();
   machine.node.cpus = std::min<Milli>(AllowedProcessors() * kWhole, limits.cpus);
   machine.memory_bytes = std::min(MemoryTotal(ReadText("/proc/meminfo")), limits.memory_bytes);
-  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
-  GpuList gpus = VisibleGpus(
-      ListGpus(), visible != nullptr ? std::optional<std::string_view>(visible) : std::nullopt);
+  const std::optional<std::string> visible = world.Find("CUDA_VISIBLE_DEVICES");
+  GpuList gpus = VisibleGpus(ListGpus(), visible);
   machine.node.devices = std::move(gpus.devices);
   machine.driver = std::move(gpus.driver);
   machine.gpu_note = std::move(gpus.note);
