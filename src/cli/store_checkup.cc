@@ -181,6 +181,12 @@ std::vector<Checkup> CheckStore(const StorePaths& paths) {
   std::vector<Checkup> checks = {*pages};
   if (pages->health == Health::kProblem) return checks;
   if (auto orphans = CheckOrphans(**reader)) checks.push_back(std::move(*orphans));
+  if (const auto whole = IsChainWhole(**reader); !whole || !*whole) {
+    checks.push_back({"store", Health::kProblem,
+                      whole ? "damaged: the events that belong to no study are not those that were "
+                              "written: their checksum differs"
+                            : whole.error().message});
+  }
   for (const StudyInfo& study : *studies)
     checks.push_back(CheckStudy(**reader, study, files[study.id]));
   return checks;

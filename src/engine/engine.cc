@@ -373,14 +373,27 @@ std::unique_ptr<Engine> Engine::Close(StudyId id) {
       std::ranges::find(state_.studies, id, [](const auto& each) { return each->id; });
   SLUICE_CHECK(found != state_.studies.end() && (*found)->running.empty(),
                "a study is closed once, and when nothing of it runs");
+  std::erase_if(state_.changed, [&](const TrialKey& key) {
+    if (key.study == id) (*found)->trial(key.trial).changed = false;
+    return key.study == id;
+  });
   auto alone = std::make_unique<Engine>();
   alone->state_.now = state_.now;
   state_.speeds.MoveStudy((*found)->spec.name, alone->state_.speeds);
   alone->state_.studies.push_back(std::move(*found));
   state_.studies.erase(found);
-  alone->state_.studies.front()->use = {.held = {}, .since = state_.now};
+  if (state_.studies.empty()) BeginAnew();
+  alone->state_.studies.front()->use = {.held = {}, .since = alone->state_.now};
   state_.CountAnew();
   return alone;
+}
+
+void Engine::BeginAnew() {
+  SLUICE_CHECK(state_.studies.empty(), "an engine with studies has a past");
+  state_.cluster = Cluster();
+  state_.draining = false;
+  state_.now = {};
+  state_.next_wake = kNever;
 }
 
 }  // namespace sluice

@@ -46,8 +46,10 @@ class Engine {
   // keep what they were granted, even if it is more than is free.
   void Open(std::unique_ptr<Engine> alone);
   // Gives a study an engine of its own. Nothing of the study may run. To be called after StudyClosed
-  // was applied.
+  // was applied, and after TakeChanged. After its last study has left, an engine is as new: it knows no nodes.
   std::unique_ptr<Engine> Close(StudyId study);
+  // Forgets all that does not belong to a study. There may be no study.
+  void BeginAnew();
 
   // Takes in an event, and returns the commands that it causes. An event of a launch changes
   // nothing unless Admit says kNew for it.

@@ -10,6 +10,7 @@
 #include "base/json_reader.h"
 #include "ledger/chain.h"
 #include "ledger/ledger.h"
+#include "ledger/openings.h"
 #include "ledger/recovery.h"
 #include "ledger/store.h"
 
@@ -17,6 +18,53 @@ namespace sluice {
 namespace {
 
 constexpr std::size_t kMostFindings = 12;
+
+struct SummedUp {
+  std::string chain;  // empty if there are no events
+  std::optional<std::int64_t> last_us;
+};
+
+// Computes the chain of a study, or of the events that belong to none, from what was written after
+// event `after`, in order.
+Result<SummedUp> SumUp(Database& database, StudyId study, std::int64_t after) {
+  const auto id = static_cast<std::int64_t>(Number(study));
+  SLUICE_ASSIGN(Statement events,
+                database.Prepare("SELECT seq, time_us, kind, body FROM events WHERE seq > ? AND "
+                                 "+study = ? ORDER BY seq"));
+  SLUICE_ASSIGN(Statement reports,
+                database.Prepare("SELECT seq, time_us, trial, launch, message, output_offset, "
+                                 "work, metrics FROM reports WHERE seq > ? AND +study = ? ORDER "
+                                 "BY seq"));
+  events.Bind(1, after).Bind(2, id);
+  reports.Bind(1, after).Bind(2, id);
+  SLUICE_ASSIGN(bool more_events, events.Step());
+  SLUICE_ASSIGN(bool more_reports, reports.Step());
+  std::uint64_t sum = 0;
+  SummedUp summed;
+  while (more_events || more_reports) {
+    const bool is_event = more_events && (!more_reports || events.Integer(0) < reports.Integer(0));
+    summed.last_us = (is_event ? events : reports).Integer(1);
+    if (is_event) {
+      sum = Chain(sum, ChainedEvent{.seq = events.Integer(0),
+                                    .time_us = events.Integer(1),
+                                    .kind = events.Text(2),
+                                    .body = events.Text(3)});
+      SLUICE_ASSIGN(more_events, events.Step());
+    } else {
+      sum = Chain(sum, ChainedReport{.seq = reports.Integer(0),
+                                     .time_us = reports.Integer(1),
+                                     .trial = static_cast<std::uint64_t>(reports.Integer(2)),
+                                     .launch = static_cast<std::uint64_t>(reports.Integer(3)),
+                                     .message = static_cast<std::uint64_t>(reports.Integer(4)),
+                                     .offset = static_cast<std::uint64_t>(reports.Integer(5)),
+                                     .work = reports.Integer(6),
+                                     .metrics = reports.Text(7)});
+      SLUICE_ASSIGN(more_reports, reports.Step());
+    }
+  }
+  if (sum != 0) summed.chain = ToHex(sum);
+  return summed;
+}
 
 class Audit {
  public:
@@ -31,7 +79,8 @@ class Audit {
       return std::move(findings_);
     }
     const Study& made = *(*engine)->study(study_.id);
-    CheckStudyRow(made);
+    SLUICE_ASSIGN(const Openings openings, Openings::Read(database_));
+    CheckStudyRow(made, openings.WasOpened(study_.id));
     SLUICE_TRY(GatherAttributes(made));
     SLUICE_ASSIGN(const std::vector<TrialInfo> rows, reader_.Trials(study_.id));
     CheckTrialRows(made, rows);
@@ -54,61 +103,25 @@ class Audit {
     Say(fmt::format("{}: {} is {}, but its events give {}", whose, what, row, made));
   }
 
-  // Computes the chain from the events and reports in order, and compares it with the stored one.
+  // Compares the chain of the events and reports with the stored one.
   Status CheckChain() {
     SLUICE_ASSIGN(const int schema, SchemaOf(database_));
     last_us_ = Micros(study_.updated);
     if (schema < 2) return {};
-    const auto id = static_cast<std::int64_t>(Number(study_.id));
     SLUICE_ASSIGN(Statement kept,
                   database_.Prepare("SELECT chain, chained_after FROM studies WHERE id = ?"));
-    kept.Bind(1, id);
+    kept.Bind(1, static_cast<std::int64_t>(Number(study_.id)));
     SLUICE_ASSIGN(const bool found, kept.Step());
     if (!found) return {};
-    const std::string chain(kept.Text(0));
-    const std::int64_t after = kept.Integer(1);
-    last_us_ = Micros(study_.updated);  // if nothing was chained
-    SLUICE_ASSIGN(Statement events,
-                  database_.Prepare("SELECT seq, time_us, kind, body FROM events WHERE seq > ? AND "
-                                    "+study = ? ORDER BY seq"));
-    SLUICE_ASSIGN(Statement reports,
-                  database_.Prepare("SELECT seq, time_us, trial, launch, message, output_offset, "
-                                    "work, metrics FROM reports WHERE seq > ? AND +study = ? ORDER "
-                                    "BY seq"));
-    events.Bind(1, after).Bind(2, id);
-    reports.Bind(1, after).Bind(2, id);
-    SLUICE_ASSIGN(bool more_events, events.Step());
-    SLUICE_ASSIGN(bool more_reports, reports.Step());
-    std::uint64_t sum = 0;
-    while (more_events || more_reports) {
-      last_us_ = more_events && (!more_reports || events.Integer(0) < reports.Integer(0))
-                     ? events.Integer(1)
-                     : reports.Integer(1);
-      if (more_events && (!more_reports || events.Integer(0) < reports.Integer(0))) {
-        sum = Chain(sum, ChainedEvent{.seq = events.Integer(0),
-                                      .time_us = events.Integer(1),
-                                      .kind = events.Text(2),
-                                      .body = events.Text(3)});
-        SLUICE_ASSIGN(more_events, events.Step());
-      } else {
-        sum = Chain(sum, ChainedReport{.seq = reports.Integer(0),
-                                       .time_us = reports.Integer(1),
-                                       .trial = static_cast<std::uint64_t>(reports.Integer(2)),
-                                       .launch = static_cast<std::uint64_t>(reports.Integer(3)),
-                                       .message = static_cast<std::uint64_t>(reports.Integer(4)),
-                                       .offset = static_cast<std::uint64_t>(reports.Integer(5)),
-                                       .work = reports.Integer(6),
-                                       .metrics = reports.Text(7)});
-        SLUICE_ASSIGN(more_reports, reports.Step());
-      }
-    }
-    const std::string computed = sum == 0 ? "" : ToHex(sum);
-    if (computed != chain)
+    SLUICE_ASSIGN(const SummedUp sum, SumUp(database_, study_.id, kept.Integer(1)));
+    if (sum.last_us) last_us_ = *sum.last_us;
+    if (sum.chain != kept.Text(0))
       Say("its events and reports are not those that were written: their checksum differs");
     return {};
   }
 
-  void CheckStudyRow(const Study& made) {
+  // A study that shared the engine may have changed with an event that is not its own.
+  void CheckStudyRow(const Study& made, bool shared) {
     const StudyRow row = RowOf(made);
     Compare("the study", "name", study_.name, row.name);
     Compare("the study", "metric", study_.metric, row.metric);
@@ -119,7 +132,9 @@ class Audit {
             std::string(row.direction == Direction::kMinimize ? "minimize" : "maximize"));
     Compare("the study", "time of making", Micros(study_.created), Micros(row.created));
     Compare("the study", "deadline", Micros(study_.deadline), Micros(row.deadline));
-    Compare("the study", "time of the last change", Micros(study_.updated), last_us_);
+    const std::int64_t updated_us = Micros(study_.updated);
+    if (!shared || updated_us < last_us_)
+      Compare("the study", "time of the last change", updated_us, last_us_);
     Compare("the study", "number of trials", study_.trials, row.trials);
     Compare("the study", "ending", study_.ending, row.ending);
     Compare("the study", "finished", study_.finished, row.finished);
@@ -268,15 +283,31 @@ Result<std::string> FindDamagedPage(Reader& reader) {
   return row && check.Text(0) != "ok" ? std::string(check.Text(0)) : std::string();
 }
 
+Result<bool> IsChainWhole(Reader& reader) {
+  SLUICE_ASSIGN(const int schema, SchemaOf(reader.database()));
+  if (schema < 3) return true;
+  SLUICE_ASSIGN(Statement kept, reader.database().Prepare("SELECT chain FROM store"));
+  SLUICE_ASSIGN(const bool found, kept.Step());
+  SLUICE_ASSIGN(const SummedUp sum, SumUp(reader.database(), {}, 0));
+  return found && sum.chain == kept.Text(0);
+}
+
 Result<std::optional<OrphanRows>> FindOrphans(Reader& reader) {
-  for (const char* table : {"events", "reports", "trials", "snapshots"}) {
+  // Events may belong to no study, or to a removed study that others were replayed with.
+  constexpr std::string_view kKept =
+      " AND study <> 0 AND study NOT IN (SELECT json_extract(body, '$.study') FROM events WHERE "
+      "study = 0 AND kind = 'study_opened')";
+  for (const std::string_view table : {"events", "reports", "trials", "snapshots"}) {
+    const bool replayed = table == "events" || table == "reports";
+    const std::string_view kept = replayed ? kKept : " AND study <> 0";
     SLUICE_ASSIGN(Statement query,
-                  reader.database().Prepare(fmt::format("SELECT count(*), min(study) FROM {} WHERE "
-                                                        "study NOT IN (SELECT id FROM studies)",
-                                                        table)));
+                  reader.database().Prepare(
+                      fmt::format("SELECT count(*), min(study) FROM {} WHERE study NOT IN (SELECT "
+                                  "id FROM studies){}",
+                                  table, kept)));
     SLUICE_TRY(query.Step());
     if (query.Integer(0) == 0) continue;
-    return OrphanRows{table, query.Integer(0),
+    return OrphanRows{std::string(table), query.Integer(0),
                       StudyId(static_cast<std::uint32_t>(query.Integer(1)))};
   }
   return std::nullopt;

@@ -20,6 +20,9 @@ Result<std::vector<std::string>> AuditStudy(Reader& reader, const StudyInfo& stu
 // What SQLite finds wrong with the pages of the store. Empty if all is well. Reads the whole store.
 Result<std::string> FindDamagedPage(Reader& reader);
 
+// Whether the events that belong to no study are those that were written. Reads all of them.
+Result<bool> IsChainWhole(Reader& reader);
+
 // Rows of a table that belong to studies that are not in the store.
 struct OrphanRows {
   std::string table;

@@ -74,6 +74,16 @@ struct Encoder {
     json.Add("grace_us", timeouts.grace.count()).Add("lease_us", timeouts.lease.count());
   }
   void operator()(const StudyStopAsked& e) { Become(e.study, "study_stop_asked"); }
+  void operator()(const StudyPauseAsked& e) { Become(e.study, "study_pause_asked"); }
+  // Openings and closings are of the engine that studies share, and not of the study.
+  void operator()(const StudyOpened& e) {
+    Become({}, "study_opened");
+    json.Add("study", Number(e.study));
+  }
+  void operator()(const StudyClosed& e) {
+    Become({}, "study_closed");
+    json.Add("study", Number(e.study));
+  }
   void operator()(const ControllerStarted& e) {
     Become({}, "controller_started");
     json.AddJson("nodes", JsonList(e.nodes, AppendNode));
@@ -328,6 +338,9 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
     return event(resumed);
   }
   if (kind == "study_stop_asked") return event(StudyStopAsked{study});
+  if (kind == "study_pause_asked") return event(StudyPauseAsked{study});
+  if (kind == "study_opened") return event(StudyOpened{StudyId(in.Id("study"))});
+  if (kind == "study_closed") return event(StudyClosed{StudyId(in.Id("study"))});
   if (kind == "controller_started") return event(ControllerStarted{NodesFrom(in)});
   if (kind == "nodes_changed") return event(NodesChanged{NodesFrom(in)});
   if (kind == "drain_asked")

@@ -131,6 +131,9 @@ TEST(EventCodecTest, EventsOfAStudy) {
   EXPECT_FALSE(RoundTrip(StudyResumed{StudyId(3), {}, {}}).trials);
   EXPECT_FALSE(RoundTrip(StudyResumed{StudyId(3), {}, {}}).deadline);
   EXPECT_EQ(RoundTrip(StudyStopAsked{StudyId(3)}).study, StudyId(3));
+  EXPECT_EQ(RoundTrip(StudyPauseAsked{StudyId(3)}).study, StudyId(3));
+  EXPECT_EQ(RoundTrip(StudyOpened{StudyId(3)}).study, StudyId(3));
+  EXPECT_EQ(RoundTrip(StudyClosed{StudyId(3)}).study, StudyId(3));
   Node down = NodeOf(1000, 1);
   down.up = false;
   Node lends = NodeOf(1000, 2);

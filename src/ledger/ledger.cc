@@ -1,12 +1,14 @@
 #include "ledger/ledger.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <utility>
 
 #include "base/planted.h"
 #include "ledger/chain.h"
 #include "ledger/event_codec.h"
+#include "ledger/openings.h"
 #include "ledger/store.h"
 
 namespace sluice {
@@ -115,6 +117,8 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path, const Disk
   SLUICE_ASSIGN(ledger->read_chain_, database.Prepare("SELECT chain FROM studies WHERE id = ?"));
   SLUICE_ASSIGN(ledger->update_chain_,
                 database.Prepare("UPDATE studies SET chain = ? WHERE id = ?"));
+  SLUICE_ASSIGN(ledger->read_store_chain_, database.Prepare("SELECT chain FROM store"));
+  SLUICE_ASSIGN(ledger->update_store_chain_, database.Prepare("UPDATE store SET chain = ?"));
   return ledger;
 }
 
@@ -212,23 +216,25 @@ Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
   return insert_event_.Run();
 }
 
-// The study's chain so far, which the caller extends. WriteChains then stores it.
+// The chain so far of a study, or of the events that belong to none, which the caller extends. WriteChains then stores it.
 Result<std::uint64_t*> Ledger::ChainOf(StudyId study) {
   lengthened_.insert(study);
   if (const auto known = chains_.find(study); known != chains_.end()) return &known->second;
-  read_chain_.Bind(1, static_cast<std::int64_t>(Number(study)));
-  SLUICE_ASSIGN(const bool found, read_chain_.Step());
-  const std::uint64_t chain = found ? FromHex(read_chain_.Text(0)).value_or(0) : 0;
-  read_chain_.Reset();
+  Statement& read = IsSet(study) ? read_chain_ : read_store_chain_;
+  if (IsSet(study)) read.Bind(1, static_cast<std::int64_t>(Number(study)));
+  SLUICE_ASSIGN(const bool found, read.Step());
+  const std::uint64_t chain = found ? FromHex(read.Text(0)).value_or(0) : 0;
+  read.Reset();
   return &(chains_[study] = chain);
 }
 
 Status Ledger::WriteChains() {
   for (const StudyId study : std::exchange(lengthened_, {})) {
     if (Planted("late-chain") && chains_[study] % 4 == 0) continue;
-    update_chain_.Bind(1, std::string_view(ToHex(chains_[study])));
-    update_chain_.Bind(2, static_cast<std::int64_t>(Number(study)));
-    SLUICE_TRY(update_chain_.Run());
+    Statement& update = IsSet(study) ? update_chain_ : update_store_chain_;
+    update.Bind(1, std::string_view(ToHex(chains_[study])));
+    if (IsSet(study)) update.Bind(2, static_cast<std::int64_t>(Number(study)));
+    SLUICE_TRY(update.Run());
   }
   return {};
 }
@@ -326,11 +332,19 @@ Result<StudyId> NextStudyId(Database& database) {
 }
 
 Status RemoveStudy(Database& database, StudyId study) {
+  SLUICE_ASSIGN(const Openings openings, Openings::Read(database));
+  std::vector<std::uint32_t> companions;
+  for (const StudyId companion : openings.CompanionsOf(study))
+    companions.push_back(Number(companion));
+  const std::string all = fmt::format("{}", fmt::join(companions, ", "));
+  constexpr std::string_view kUnlessNeeded =
+      "DELETE FROM {0} WHERE study IN ({1}) AND NOT EXISTS (SELECT 1 FROM studies WHERE id IN "
+      "({1})); ";
   return database.Execute(fmt::format(
-      "BEGIN IMMEDIATE; DELETE FROM reports WHERE study = {0}; DELETE FROM events WHERE study = "
-      "{0}; DELETE FROM trials WHERE study = {0}; DELETE FROM snapshots WHERE study = {0}; DELETE "
-      "FROM studies WHERE id = {0}; COMMIT",
-      Number(study)));
+      "BEGIN IMMEDIATE; DELETE FROM trials WHERE study = {0}; DELETE FROM snapshots WHERE study = "
+      "{0}; DELETE FROM studies WHERE id = {0}; {1}{2}COMMIT",
+      Number(study), fmt::format(kUnlessNeeded, "events", all),
+      fmt::format(kUnlessNeeded, "reports", all)));
 }
 
 }  // namespace sluice

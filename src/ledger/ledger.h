@@ -42,7 +42,7 @@ struct StudyRow {
 StudyRow RowOf(const Study& study);
 
 struct SnapshotRow {
-  StudyId study{};
+  StudyId study{};  // 0: of the engine that several studies share
   EventSeq seq{};
   std::uint64_t digest = 0;
   std::string state;
@@ -51,7 +51,7 @@ SnapshotRow SnapshotOf(const Engine& engine, StudyId study, EventSeq seq);
 
 // What one commit makes durable.
 struct Batch {
-  StudyId study{};  // the study of events that name none
+  StudyId study{};  // the study of events that name none; 0: they belong to no study
   std::vector<std::pair<EventSeq, Event>> events;
   std::vector<TrialRow> trials;
   std::vector<StudyRow> studies;
@@ -84,12 +84,13 @@ class Ledger {
 
   std::unique_ptr<Database> database_;
   Statement insert_event_, insert_report_, update_trial_, insert_trial_, update_study_,
-      insert_study_, upsert_snapshot_, patch_attributes_, read_chain_, update_chain_;
+      insert_study_, upsert_snapshot_, patch_attributes_, read_chain_, update_chain_,
+      read_store_chain_, update_store_chain_;
   Statement begin_, commit_, rollback_, read_last_, read_version_;
   EventSeq last_{};
   std::int64_t version_ = 0;  // data_version of the database, as this connection saw it last
   std::function<Status()> guard_;
-  std::map<StudyId, std::uint64_t> chains_;  // of studies that were written to
+  std::map<StudyId, std::uint64_t> chains_;  // of studies that were written to; 0: of no study
   std::set<StudyId> lengthened_;             // studies with a chain that grew in this transaction
 };
 
@@ -98,7 +99,9 @@ Result<StudyId> StudyNamed(Database& database, const std::string& name);
 // The id for a new study. It is above the ids of all studies, and above every id that an event
 // names, even if that study is gone.
 Result<StudyId> NextStudyId(Database& database);
-// Removes a study with its events, reports, trials and snapshots.
+// Removes a study with its trials and snapshots. Its events and reports are removed too, unless a
+// study is left that cannot be replayed without them (Openings::CompanionsOf): then they go with the
+// last such study.
 Status RemoveStudy(Database& database, StudyId study);
 
 }  // namespace sluice

@@ -25,12 +25,18 @@ enum class Recover {
   kFromEvents,    // apply all events
 };
 
-// Returns the engine of this one study, as it was after the last event in the ledger. Both ways
-// give the same digest. A snapshot that cannot be loaded is ignored. Commands that the replay
-// causes are dropped; Engine::Unfinished says what is left to do. `replayed`, unless null, is set
-// to the number of events that were applied. A new snapshot would save the next recovery from
-// applying them.
+// Returns the engine that a study is in, as it was after the last event in the ledger. While the
+// study is open (ledger/openings.h), this is the engine that the open studies share; otherwise it
+// is an engine of the study alone. Both ways give the same digest. A snapshot that cannot be loaded
+// is ignored. Commands that the replay causes are dropped; Engine::Unfinished says what is left to
+// do. `replayed`, unless null, is set to the number of events that were applied. A new snapshot
+// would save the next recovery from applying them.
 Result<std::unique_ptr<Engine>> RecoverEngine(Database& database, StudyId study,
+                                              Recover how = Recover::kFromSnapshot,
+                                              std::int64_t* replayed = nullptr);
+
+// The engine that the open studies share. It has no study if none is open.
+Result<std::unique_ptr<Engine>> RecoverShared(Database& database,
                                               Recover how = Recover::kFromSnapshot,
                                               std::int64_t* replayed = nullptr);
 

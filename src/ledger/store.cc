@@ -60,6 +60,10 @@ constexpr std::array<const char*, kSchemaVersion> kMigrations = {R"sql(
   ALTER TABLE studies ADD COLUMN chained_after INTEGER NOT NULL DEFAULT 0;
   UPDATE studies SET chained_after = max(
     coalesce((SELECT max(seq) FROM events), 0), coalesce((SELECT max(seq) FROM reports), 0));
+)sql",
+                                                                 R"sql(
+  -- The same checksum of the events that belong to no study (their study is 0).
+  ALTER TABLE store ADD COLUMN chain TEXT NOT NULL DEFAULT '';
 )sql"};
 
 Result<std::int64_t> Pragma(Database& database, const char* name) {
