@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <tuple>
 
 #include "base/planted.h"
+#include "base/text.h"
 #include "engine/observation.h"
 #include "engine/points.h"
 #include "search/samplers/explore.h"
@@ -15,57 +18,183 @@ namespace {
 
 constexpr std::int64_t kSnapshotAtEnd = 1'000;
 
+// The study that an event or a command names; 0: none.
+template <typename Variant>
+StudyId StudyOf(const Variant& one) {
+  return std::visit(
+      [](const auto& each) {
+        if constexpr (requires { each.study; }) {
+          return each.study;
+        } else if constexpr (requires { each.trial.study; }) {
+          return each.trial.study;
+        } else {
+          return StudyId{};
+        }
+      },
+      one);
+}
+
 }  // namespace
 
-Controller::Controller(Parts parts, Site& site, Committer& committer, Searcher& searcher)
-    : study_(parts.study),
-      site_(site),
+// A study with its processes. It tells the controller what its workforce says.
+class Controller::Run final : public WorkforceOwner {
+ public:
+  Run(Controller& controller, Driven driven)
+      : searcher(driven.searcher),
+        knowledge(std::move(driven.knowledge)),
+        workforce(driven.site, *this, driven.study),
+        controller_(controller),
+        study_(driven.study) {}
+
+  const Engine& engine() const override { return *controller_.engine_; }
+  void Happened(EventBody body, std::optional<Receipt> receipt) override {
+    controller_.Happened(std::move(body), study_, std::move(receipt));
+  }
+  void AcknowledgeInTurn(Receipt receipt) override {
+    controller_.gathered_effects_.receipts.emplace_back(study_, std::move(receipt));
+  }
+  void CarryOutInTurn(Command command) override {
+    controller_.gathered_effects_.commands.push_back(std::move(command));
+  }
+  void DoInTurn(std::function<void()> act) override {
+    controller_.gathered_effects_.acts.emplace_back(study_, std::move(act));
+  }
+  void Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) override {
+    controller_.Asked(ask, std::move(answer));
+  }
+
+  const Study& study() const { return *controller_.engine_->study(study_); }
+
+  Searcher& searcher;
+  std::vector<Observation> knowledge;
+  Workforce workforce;
+
+ private:
+  Controller& controller_;
+  StudyId study_;
+};
+
+Controller::Controller(Parts parts, Clock& clock, Committer& committer)
+    : owner_(parts.owner),
+      clock_(clock),
       committer_(committer),
-      searcher_(searcher),
       engine_(std::move(parts.engine)),
       last_(parts.last),
-      workforce_(site, *this, parts.study),
-      knowledge_(std::move(parts.knowledge)),
       events_since_snapshot_(parts.events_since_snapshot),
       snapshot_every_(parts.snapshot_every),
       observer_(std::move(parts.observer)) {
-  // The last event is an earlier controller's, and the machine's clock may have been set back
-  // since. Time goes on from that event: otherwise timers would wait until the clock has caught up.
-  if (!Planted("clock-back")) ahead_ = std::max(engine_->now() - site_.Now(), Duration(0));
+  CatchUp();
 }
 
+Controller::~Controller() = default;
+
+// The last event is an earlier controller's, and the machine's clock may have been set back since.
+// Time goes on from that event: otherwise timers would wait until the clock has caught up.
+void Controller::CatchUp() {
+  if (!Planted("clock-back")) ahead_ = std::max(engine_->now() - clock_.Now(), ahead_);
+}
+
+void Controller::Add(Driven driven) {
+  const StudyId study = driven.study;
+  runs_[study] = std::make_unique<Run>(*this, std::move(driven));
+}
+
+Controller::Run* Controller::FindRun(StudyId study) {
+  const auto found = runs_.find(study);
+  return found == runs_.end() ? nullptr : found->second.get();
+}
+
+Workforce& Controller::workforce(StudyId study) { return runs_.at(study)->workforce; }
+
 void Controller::Begin(std::vector<EventBody> first) {
+  std::vector<std::pair<Run*, std::vector<wire::LaunchRef>>> inherited;
+  for (auto& [study, run] : runs_) inherited.emplace_back(run.get(), Inherit(*run));
+  for (EventBody& body : first) Happened(std::move(body));
+  for (const auto& [run, launches] : inherited) run->workforce.Open(launches);
+}
+
+void Controller::Open(Driven driven, std::unique_ptr<Engine> alone, const std::vector<Node>& nodes,
+                      std::vector<EventBody> first) {
+  const StudyId study = driven.study;
+  if (engine_->studies().empty()) Happened(NodesChanged{nodes});
+  engine_->Open(std::move(alone));
+  CatchUp();
+  Add(std::move(driven));
+  Run& run = *runs_.at(study);
+  const std::vector<wire::LaunchRef> inherited = Inherit(run);
+  Happened(StudyOpened{study});
+  for (EventBody& body : first) Happened(std::move(body));
+  run.workforce.Open(inherited);
+}
+
+// Goes on with what the study had not finished, and returns the launches that ran.
+std::vector<wire::LaunchRef> Controller::Inherit(Run& run) {
+  const Study& study = run.study();
   std::vector<wire::LaunchRef> inherited;
-  for (TrialId id : study().running) inherited.push_back({id, study().trial(id).launch.id});
-  std::vector<Command> unfinished = engine_->Unfinished();
+  for (TrialId id : study.running) inherited.push_back({id, study.trial(id).launch.id});
+  std::vector<Command> unfinished = engine_->Unfinished(study.id);
   std::erase_if(unfinished,
                 [](const Command& command) { return std::holds_alternative<Start>(command); });
-  ObserveAll();
+  ObserveAll(run);
   Execute(std::move(unfinished));  // first: proposals are answered in the order they were asked for
-  for (EventBody& body : first) Happened(std::move(body));
-  workforce_.Open(inherited);
+  return inherited;
+}
+
+bool Controller::Effects::AreFor(StudyId study) const {
+  const auto is_for = [study](const auto& waiting) { return waiting.first == study; };
+  return std::ranges::any_of(receipts, is_for) || std::ranges::any_of(acts, is_for) ||
+         std::ranges::any_of(commands,
+                             [study](const Command& each) { return StudyOf(each) == study; });
+}
+
+bool Controller::IsIdle(StudyId id) const {
+  const Study& study = *engine_->study(id);
+  const bool idle = study.finished || (engine_->IsHeld(study) && study.running.empty());
+  return idle && runs_.at(id)->workforce.empty() && !gathered_effects_.AreFor(id) &&
+         !committing_effects_.AreFor(id);
+}
+
+void Controller::Close(StudyId id) {
+  Happened(StudyClosed{id});
+  TellSearch();
+  std::erase_if(unwritten_, [&](const TrialKey& key) {
+    if (key.study == id) WriteRow(key, farewell_);
+    return key.study == id;
+  });
+  touched_.erase(id);
+  farewell_.studies.push_back(RowOf(*engine_->study(id)));
+  farewell_.snapshots.push_back(SnapshotOf(*engine_->Close(id), id, last_));
+  runs_.erase(id);
 }
 
 bool Controller::Over() const {
-  const bool idle = study().finished || (engine_->IsHeld(study()) && study().running.empty());
-  return idle && workforce_.empty() && gathered_.empty() && gathered_effects_.empty() &&
-         !committer_.busy();
+  return std::ranges::all_of(runs_, [this](const auto& run) { return IsIdle(run.first); }) &&
+         gathered_.empty() && gathered_effects_.empty() && !committer_.busy();
 }
 
 bool Controller::WaitsForProposal() const {
-  return !committer_.busy() && !gathered_.empty() && study().asked != study().answered;
+  return !committer_.busy() && !gathered_.empty() &&
+         std::ranges::any_of(engine_->studies(),
+                             [](const auto& study) { return study->asked != study->answered; });
 }
 
-void Controller::Happened(EventBody body, std::optional<Receipt> receipt) {
+void Controller::Happened(EventBody body) { Happened(std::move(body), {}, std::nullopt); }
+
+void Controller::Happened(EventBody body, StudyId from, std::optional<Receipt> receipt) {
   Event event{Now(), std::move(body)};
   std::vector<Command> commands = engine_->Apply(event);
   last_ = EventSeq(Number(last_) + 1);
   if (observer_) observer_(event);
+  if (const StudyId study = StudyOf(event.body); IsSet(study)) {
+    touched_.insert(study);
+  } else {
+    for (const auto& study : engine_->studies()) touched_.insert(study->id);
+  }
   gathered_.emplace_back(last_, std::move(event));
   if (receipt && Planted("early-ack")) {
-    workforce_.Acknowledge(*receipt, 1);
+    workforce(from).Acknowledge(*receipt, 1);
   } else if (receipt) {
-    gathered_effects_.receipts.push_back(std::move(*receipt));
+    gathered_effects_.receipts.emplace_back(from, std::move(*receipt));
   }
   Execute(std::move(commands));
   news_ = true;
@@ -77,14 +206,16 @@ void Controller::Execute(std::vector<Command> commands) {
   for (Command& command : commands) {
     if (const auto* propose = std::get_if<Propose>(&command)) {
       TellSearch();
+      Run* const run = FindRun(propose->study);
+      if (run == nullptr) continue;  // it is asked again when the study is taken over
       if (IsSet(propose->fork)) {
-        AskFork(*propose);
+        AskFork(*propose, run->searcher);
       } else {
-        searcher_.Ask(propose->counter);
+        run->searcher.Ask(propose->counter);
       }
     } else if (const auto* wake = std::get_if<WakeAt>(&command)) {
-      site_.At(wake->time - ahead_, [this] {
-        if (!study().finished) Happened(Woken{});
+      clock_.At(wake->time - ahead_, [this] {
+        if (AnyUnfinished()) Happened(Woken{});
       });
     } else if (Planted("early-act")) {
       Release({.commands = {command}, .receipts = {}, .acts = {}});
@@ -94,25 +225,18 @@ void Controller::Execute(std::vector<Command> commands) {
   }
 }
 
-void Controller::AskFork(const Propose& propose) {
-  searcher_.AskFork(
-      propose.fork,
-      [space = study().spec.space, seed = study().seed, number = Number(propose.fork),
-       parent = study().trial(propose.parent).point, names = study().spec.stopper.mutate] {
-        return Explore(space, seed, number, parent, MayChange(space, names));
-      });
+bool Controller::AnyUnfinished() const {
+  return std::ranges::any_of(engine_->studies(),
+                             [](const auto& study) { return !study->finished; });
 }
 
-void Controller::AcknowledgeInTurn(Receipt receipt) {
-  gathered_effects_.receipts.push_back(std::move(receipt));
-}
-
-void Controller::CarryOutInTurn(Command command) {
-  gathered_effects_.commands.push_back(std::move(command));
-}
-
-void Controller::DoInTurn(std::function<void()> act) {
-  gathered_effects_.acts.push_back(std::move(act));
+void Controller::AskFork(const Propose& propose, Searcher& searcher) {
+  const Study& study = *engine_->study(propose.study);
+  searcher.AskFork(propose.fork,
+                   [space = study.spec.space, seed = study.seed, number = Number(propose.fork),
+                    parent = study.trial(propose.parent).point, names = study.spec.stopper.mutate] {
+                     return Explore(space, seed, number, parent, MayChange(space, names));
+                   });
 }
 
 void Controller::Flush() {
@@ -126,32 +250,36 @@ void Controller::Flush() {
 }
 
 Batch Controller::TakeBatch() {
-  Batch batch;
-  batch.study = study_;
+  Batch batch = std::exchange(farewell_, {});
+  batch.study = owner_;
   events_since_snapshot_ += static_cast<std::int64_t>(gathered_.size());
   batch.events = std::exchange(gathered_, {});
   TellSearch();
-  for (const TrialKey& key : std::exchange(unwritten_, {})) {
-    const Trial& trial = *engine_->trial(key);
-    if (trial.awaits_parameters) continue;  // written with its parameters
-    // Parameters never change, and are only written with a trial's first row (Ledger::WriteTrial).
-    // A trial that has reported has a row.
-    const bool fresh = !IsSet(trial.launch.id) || trial.reports == 0;
-    batch.trials.push_back(
-        {key.study, trial, fresh ? study().spec.space.Encode(trial.point) : std::string()});
+  for (const TrialKey& key : std::exchange(unwritten_, {})) WriteRow(key, batch);
+  for (const StudyId study : std::exchange(touched_, {})) {
+    if (const Study* touched = engine_->study(study)) batch.studies.push_back(RowOf(*touched));
   }
-  if (!batch.events.empty()) batch.studies.push_back(RowOf(study()));
   if (events_since_snapshot_ >= snapshot_every_) {
-    batch.snapshots.push_back(SnapshotOf(*engine_, study_, last_));
+    batch.snapshots.push_back(SnapshotOf(*engine_, owner_, last_));
     events_since_snapshot_ = 0;
   }
   return batch;
 }
 
+void Controller::WriteRow(TrialKey key, Batch& batch) {
+  const Trial& trial = *engine_->trial(key);
+  if (trial.awaits_parameters) return;  // written with its parameters
+  // Parameters never change, and are only written with a trial's first row (Ledger::WriteTrial).
+  // A trial that has reported has a row.
+  const bool fresh = !IsSet(trial.launch.id) || trial.reports == 0;
+  const Space& space = engine_->study(key.study)->spec.space;
+  batch.trials.push_back({key.study, trial, fresh ? space.Encode(trial.point) : std::string()});
+}
+
 Batch Controller::LastWords() {
   Batch batch = TakeBatch();
   if (events_since_snapshot_ >= kSnapshotAtEnd)
-    batch.snapshots.push_back(SnapshotOf(*engine_, study_, last_));
+    batch.snapshots.push_back(SnapshotOf(*engine_, owner_, last_));
   return batch;
 }
 
@@ -170,60 +298,68 @@ void Controller::Release(const Effects& effects) {
     std::uint64_t seq = 0;
     int count = 0;
   };
-  std::map<std::pair<std::string, wire::LaunchRef>, Heard> acknowledged;
-  for (const Receipt& receipt : effects.receipts) {
-    Heard& heard = acknowledged[{receipt.worker, receipt.at}];
+  std::map<std::tuple<StudyId, std::string, wire::LaunchRef>, Heard> acknowledged;
+  for (const auto& [study, receipt] : effects.receipts) {
+    Heard& heard = acknowledged[{study, receipt.worker, receipt.at}];
     heard.seq = std::max(heard.seq, receipt.seq);
     ++heard.count;
   }
-  for (const auto& [whom, heard] : acknowledged)
-    workforce_.Acknowledge({whom.first, whom.second, heard.seq}, heard.count);
+  for (const auto& [whom, heard] : acknowledged) {
+    const auto& [study, worker, at] = whom;
+    workforce(study).Acknowledge({worker, at, heard.seq}, heard.count);
+  }
   for (const Command& command : effects.commands) {
+    Run* const run = FindRun(StudyOf(command));
+    if (run == nullptr) continue;
     std::visit(
-        [this](const auto& each) {
-          if constexpr (requires { workforce_.CarryOut(each); }) workforce_.CarryOut(each);
+        [run](const auto& each) {
+          if constexpr (requires { run->workforce.CarryOut(each); }) run->workforce.CarryOut(each);
         },
         command);
   }
-  for (const auto& act : effects.acts) act();
+  for (const auto& [study, act] : effects.acts) act();
 }
 
 void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) {
   const auto refuse = [&](std::string why) {
     answer(wire::Answer{.ok = false, .message = std::move(why)});
   };
-  if (ask.study != study().spec.name) {
-    return refuse(
-        fmt::format("this controller runs study '{}', not '{}'", study().spec.name, ask.study));
+  const Study* const found = engine_->FindStudy(ask.study);
+  if (found == nullptr || !Drives(found->id)) {
+    std::vector<std::string> names;
+    for (const auto& study : engine_->studies()) names.push_back(study->spec.name);
+    return refuse(fmt::format("this controller runs study '{}', not '{}'", Join(names), ask.study));
   }
+  const Study& study = *found;
+  const StudyId id = study.id;
   wire::Values facts;
   if (ask.verb == "stop" && IsSet(ask.trial)) {
-    const Trial* trial = engine_->trial({study_, ask.trial});
+    const Trial* trial = engine_->trial({id, ask.trial});
     if (trial == nullptr)
       return refuse(fmt::format("study '{}' has no trial {}", ask.study, Number(ask.trial)));
     if (!CanBeStopped(*trial)) {
       return refuse(fmt::format("trial {} is {}: there is nothing to stop", Number(ask.trial),
                                 trial->leaving ? "ending already" : Name(trial->state)));
     }
-    Happened(TrialStopAsked{{study_, ask.trial}});
+    Happened(TrialStopAsked{{id, ask.trial}});
   } else if (ask.verb == "stop") {
-    Happened(StudyStopAsked{study_});
+    Happened(StudyStopAsked{id});
   } else if (ask.verb == "retry") {
-    const Trial* trial = engine_->trial({study_, ask.trial});
+    const Trial* trial = engine_->trial({id, ask.trial});
     if (trial == nullptr)
       return refuse(fmt::format("study '{}' has no trial {}", ask.study, Number(ask.trial)));
     if (trial->state != TrialState::kFailed && trial->state != TrialState::kStopped) {
       return refuse(fmt::format("trial {} is {}: only failed and stopped trials can be retried",
                                 Number(ask.trial), Name(trial->state)));
     }
-    Happened(RetryAsked{{study_, ask.trial}});
+    Happened(RetryAsked{{id, ask.trial}});
   } else if (ask.verb == "enqueue") {
-    auto points = MakePoints(study(), ask.points);
+    auto points = MakePoints(study, ask.points);
     if (!points) return refuse(points.error().message);
-    const int known = CountKnown(study(), *points);
+    const int known = CountKnown(study, *points);
     const auto added = static_cast<double>(points->points.size());
     Happened(std::move(*points));
-    const QueueStanding standing = QueueOf(study());
+    const QueueStanding standing = QueueOf(study);
     facts = {{"added", added},
              {"known", known},
              {"waiting", standing.waiting},
@@ -233,34 +369,37 @@ void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answ
   } else {
     return refuse(fmt::format("cannot '{}'", ask.verb));
   }
-  DoInTurn([answer, facts] { answer(wire::Answer{.ok = true, .message = "", .facts = facts}); });
+  gathered_effects_.acts.emplace_back(
+      id, [answer, facts] { answer(wire::Answer{.ok = true, .message = "", .facts = facts}); });
 }
 
-void Controller::Answered(SearchAnswer answer) {
-  Happened(Proposed{.study = study_,
+void Controller::Answered(StudyId study, SearchAnswer answer) {
+  if (!Drives(study)) return;
+  Happened(Proposed{.study = study,
                     .counter = answer.counter,
                     .point = std::move(answer.point),
                     .fork = answer.fork});
 }
 
-// Tells the searcher all that happened before it is asked for a proposal. So a proposal depends on
-// the events, not on when they reach the disk.
+// Tells the searchers all that happened before they are asked for a proposal. So a proposal depends
+// on the events, not on when they reach the disk.
 void Controller::TellSearch() {
   for (const TrialKey& key : engine_->TakeChanged()) {
-    Observe(*engine_->trial(key));
+    if (Run* run = FindRun(key.study)) Observe(*run, *engine_->trial(key));
     unwritten_.insert(key);
+    touched_.insert(key.study);
   }
 }
 
-void Controller::ObserveAll() {
-  for (Observation& observation : std::exchange(knowledge_, {}))
-    searcher_.Observe(std::move(observation));
-  for (const Trial& trial : study().trials) Observe(trial);
+void Controller::ObserveAll(Run& run) {
+  for (Observation& observation : std::exchange(run.knowledge, {}))
+    run.searcher.Observe(std::move(observation));
+  for (const Trial& trial : run.study().trials) Observe(run, trial);
 }
 
-void Controller::Observe(const Trial& trial) {
+void Controller::Observe(Run& run, const Trial& trial) {
   if (trial.IsFork()) return;  // its result is partly due to its ancestors
-  searcher_.Observe(ObservationOf(study().spec, trial));
+  run.searcher.Observe(ObservationOf(run.study().spec, trial));
 }
 
 }  // namespace sluice

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -40,27 +41,50 @@ struct SearchAnswer {
 // The loop around the engine. What happens becomes an event, and the event changes the engine
 // immediately. Once the event is on disk, the commands that it caused are carried out, and the
 // message that it came from is acknowledged. Propose and WakeAt do not wait for the disk. A
-// controller drives one study. It touches the world only through the site, the committer and the
-// searcher, so that a simulator can run it too. Only one thread may use it.
-class Controller final : public WorkforceOwner {
+// controller drives several studies, which may come and go. It touches the world only through the
+// clock, the committer, and the site and searcher of each study, so that a simulator can run it too.
+// Only one thread may use it.
+class Controller {
  public:
   struct Parts {
-    StudyId study{};
+    // The study to which events belong that name none, and whose snapshots are written. 0: studies
+    // come and go (Open, Close), so such events belong to none.
+    StudyId owner{};
     std::unique_ptr<Engine> engine;
-    EventSeq last{};                     // the last event that the ledger holds
-    std::vector<Observation> knowledge;  // for the sampler, besides the study's own trials
+    EventSeq last{};  // the last event that the ledger holds
     std::int64_t events_since_snapshot = 0;
     std::int64_t snapshot_every = 50'000;        // in events: a restart replays at most this many
     std::function<void(const Event&)> observer;  // is given each event after it was applied
   };
 
-  // The site, the committer and the searcher must outlive the controller.
-  Controller(Parts parts, Site& site, Committer& committer, Searcher& searcher);
+  // What a study needs. The site and the searcher must outlive the study's time here.
+  struct Driven {
+    StudyId study{};
+    Site& site;
+    Searcher& searcher;
+    std::vector<Observation> knowledge;  // for the sampler, besides the study's own trials
+  };
 
+  // The clock and the committer must outlive the controller.
+  Controller(Parts parts, Clock& clock, Committer& committer);
+  ~Controller();
+
+  // Every study in the engine is to be added before Begin. After that they come with Open.
+  void Add(Driven driven);
   // Takes over: goes on with unfinished commands, applies the first events (among them
-  // ControllerStarted), and finds out what became of the launches that ran. After that the site may
+  // ControllerStarted), and finds out what became of the launches that ran. After that the sites may
   // accept workers.
   void Begin(std::vector<EventBody> first);
+  // Takes in a study that is alone, and then applies the first events (such as StudyResumed). `nodes`
+  // are the nodes that there are: an engine without studies knows none.
+  void Open(Driven driven, std::unique_ptr<Engine> alone, const std::vector<Node>& nodes,
+            std::vector<EventBody> first);
+  // Whether the study has finished or is held, nothing of it runs, and nothing waits to be done for
+  // it.
+  bool IsIdle(StudyId study) const;
+  // Lets a study go that is idle. What is known of it is written with the next batch.
+  void Close(StudyId study);
+
   // Submits the gathered events, if the committer is free. If there are none, carries out the
   // waiting commands and acknowledgements at once, since they wait for no commit. To be called once
   // the controller has been told all that has happened so far.
@@ -69,59 +93,67 @@ class Controller final : public WorkforceOwner {
   // If it did not, `failure` is set, and the controller must not be used any more. Trials go on by
   // themselves, and the next controller finds them.
   void Committed(const Status& status);
-  void Answered(SearchAnswer answer);
-  // Whether the study is finished or drained, nothing of it runs, and all of that is on disk.
+  void Answered(StudyId study, SearchAnswer answer);
+  void Happened(EventBody body);
+  // Carries out what the command line asks for.
+  void Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer);
+  // Whether all studies are idle, and all that happened is on disk.
   bool Over() const;
   // The last batch to write down. It has a snapshot if many events came after the latest snapshot.
   Batch LastWords();
 
-  const Study& study() const { return *engine_->study(study_); }
-  Workforce& workforce() { return workforce_; }
+  const Engine& engine() const { return *engine_; }
+  bool Drives(StudyId study) const { return runs_.contains(study); }
+  Workforce& workforce(StudyId study);
   const std::optional<Error>& failure() const { return failure_; }
   // Whether a batch could be committed now, but a proposal that could join it is still on its way.
   bool WaitsForProposal() const;
   // Whether anything has happened since the last call.
   bool TakeNews() { return std::exchange(news_, false); }
 
-  const Engine& engine() const override { return *engine_; }
-  void Happened(EventBody body, std::optional<Receipt> receipt = std::nullopt) override;
-  void AcknowledgeInTurn(Receipt receipt) override;
-  void CarryOutInTurn(Command command) override;
-  void DoInTurn(std::function<void()> act) override;
-  void Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) override;
-
  private:
-  // What waits for a commit.
+  class Run;  // a study that is driven
+
+  // What waits for a commit, and the study that waits for it.
+  template <typename Thing>
+  using Waiting = std::vector<std::pair<StudyId, Thing>>;
   struct Effects {
     std::vector<Command> commands;
-    std::vector<Receipt> receipts;
-    std::vector<std::function<void()>> acts;  // done after the others
+    Waiting<Receipt> receipts;
+    Waiting<std::function<void()>> acts;  // done after the others
     bool empty() const { return commands.empty() && receipts.empty() && acts.empty(); }
+    bool AreFor(StudyId study) const;
   };
 
-  Time Now() const { return site_.Now() + ahead_; }
+  Time Now() const { return clock_.Now() + ahead_; }
+  void CatchUp();
+  std::vector<wire::LaunchRef> Inherit(Run& run);
+  void Happened(EventBody body, StudyId from, std::optional<Receipt> receipt);
   void Execute(std::vector<Command> commands);
-  void AskFork(const Propose& propose);
+  void AskFork(const Propose& propose, Searcher& searcher);
   Batch TakeBatch();
+  void WriteRow(TrialKey key, Batch& batch);
   void Release(const Effects& effects);
   void TellSearch();
-  void ObserveAll();
-  void Observe(const Trial& trial);
+  void ObserveAll(Run& run);
+  static void Observe(Run& run, const Trial& trial);
+  Run* FindRun(StudyId study);
+  bool AnyUnfinished() const;
 
-  StudyId study_;
-  Site& site_;
+  StudyId owner_;
+  Clock& clock_;
   Committer& committer_;
-  Searcher& searcher_;
   std::unique_ptr<Engine> engine_;
   EventSeq last_{};
-  Duration ahead_{0};  // added to the site's clock, which may be behind the last event
-  Workforce workforce_;
+  Duration ahead_{0};  // added to the clock, which may be behind the last event
+  std::map<StudyId, std::unique_ptr<Run>> runs_;
 
   std::vector<std::pair<EventSeq, Event>> gathered_;
   std::set<TrialKey> unwritten_;  // trials that changed since the last batch
+  std::set<StudyId> touched_;     // studies that may have changed since the last batch
+  Batch farewell_;                // the rows and snapshots of studies that were let go since then
   Effects gathered_effects_;
   Effects committing_effects_;
-  std::vector<Observation> knowledge_;
   std::int64_t events_since_snapshot_;
   std::int64_t snapshot_every_;
   std::function<void(const Event&)> observer_;

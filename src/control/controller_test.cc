@@ -105,24 +105,25 @@ class ControllerCopyTest : public ::testing::Test {
     const std::string lines =
         "trials: 2\nsampler: random\nstopper: {name: pbt-async, interval: 5}\nbudget: {max: 20}\n";
     Controller::Parts parts;
-    parts.study = kStudy;
+    parts.owner = kStudy;
     parts.engine = NewEngine();
     (void)parts.engine->Apply({Time{}, StudyCreated{.study = kStudy,
                                                     .source = SourceOf(lines),
                                                     .folder = "/",
                                                     .seed = 1,
                                                     .spec = SpecOf(lines)}});
-    controller_ = std::make_unique<Controller>(std::move(parts), site_, committer_, searcher_);
+    controller_ = std::make_unique<Controller>(std::move(parts), site_, committer_);
+    controller_->Add({.study = kStudy, .site = site_, .searcher = searcher_, .knowledge = {}});
     controller_->Begin({ControllerStarted{{NodeOf(2 * kWhole)}}});
     for (std::uint64_t counter : {0, 1})
-      controller_->Answered({.counter = counter, .point = Point{0.5}, .fork = {}});
+      controller_->Answered(kStudy, {.counter = counter, .point = Point{0.5}, .fork = {}});
     CommitAll();
     controller_->Happened(CheckpointSaved{TestEngine::Key(1), LaunchId(1), {.seq = 1}, 4, 100});
     Report(1, {.seq = 2}, 1);
     Report(2, {.seq = 1}, 2);
-    controller_->Answered({.counter = 0, .point = Point{0.6}, .fork = TrialId(3)});
+    controller_->Answered(kStudy, {.counter = 0, .point = Point{0.6}, .fork = TrialId(3)});
     CommitAll();
-    controller_->workforce().HostEnded("1.1");
+    controller_->workforce(kStudy).HostEnded("1.1");
     site_.end = LaunchEnd::Kind::kDone;
     CommitAll();
   }
@@ -158,28 +159,29 @@ class ControllerSpeakerTest : public ::testing::Test {
         "policy: " +
         policy + "\n" + more_lines;
     Controller::Parts parts;
-    parts.study = kStudy;
+    parts.owner = kStudy;
     parts.engine = NewEngine();
     (void)parts.engine->Apply({Time{}, StudyCreated{.study = kStudy,
                                                     .source = SourceOf(lines),
                                                     .folder = "/",
                                                     .seed = 1,
                                                     .spec = SpecOf(lines)}});
-    controller_ = std::make_unique<Controller>(std::move(parts), site_, committer_, searcher_);
+    controller_ = std::make_unique<Controller>(std::move(parts), site_, committer_);
+    controller_->Add({.study = kStudy, .site = site_, .searcher = searcher_, .knowledge = {}});
     controller_->Begin({ControllerStarted{{NodeOf(1 * kWhole)}}});
     for (std::uint64_t counter : {0, 1})
-      controller_->Answered({.counter = counter, .point = Point{0.5}, .fork = {}});
+      controller_->Answered(kStudy, {.counter = counter, .point = Point{0.5}, .fork = {}});
     Commit();
   }
 
   // The process replaces its program and connects again.
   void Connect(PeerId peer, const wire::Hello& hello) {
     site_.speaker = Speaker{.speaks = true, .pid = 7, .start = 1, .image = peer};
-    controller_->workforce().Connected(peer);
+    controller_->workforce(kStudy).Connected(peer);
     Say(peer, hello);
   }
   void Say(PeerId peer, const wire::FromWorker& message) {
-    controller_->workforce().Heard(peer, wire::Encode(message));
+    controller_->workforce(kStudy).Heard(peer, wire::Encode(message));
     Commit();
   }
   void Commit() {
@@ -250,7 +252,7 @@ TEST_F(ControllerSpeakerTest, AWorkerThatConnectsAgainHasTimeToCompleteItsTrial)
   Connect(1, hello);
   Say(1, wire::Report{first_, 1, 9, {{"loss", 1}}});
   EXPECT_TRUE(TrialOf(1).leaving);
-  controller_->workforce().Closed(1);
+  controller_->workforce(kStudy).Closed(1);
   Connect(1, hello);
   EXPECT_THAT(site_.TakeCalls(), Not(Contains("wait for the grace period")));
 }
@@ -264,7 +266,7 @@ TEST_F(ControllerSpeakerTest, AMessageOfAnEndedLaunchSaysNothingOfTheNumbersOfTh
   Say(1, report(first_, 1));
   Say(1, wire::Done{first_, 2});
   Say(1, wire::Ready{});
-  controller_->Answered({.counter = 1, .point = Point{0.5}, .fork = {}});
+  controller_->Answered(kStudy, {.counter = 1, .point = Point{0.5}, .fork = {}});
   Commit();
   EXPECT_THAT(site_.TakeCalls(), ElementsAre("start 1.1", "assign 2.1"));
   Say(1, report(second_, 1));
@@ -286,7 +288,7 @@ TEST_F(ControllerCopyTest, ParentAndForkStartOnceTheCopyIsOnDisk) {
               ElementsAre("start 1.1", "start 2.1", "signal 1.1", "signal 2.1", "copy 1 to 3"))
       << "the parent does not go on yet";
   EXPECT_EQ(TrialOf(1).state, TrialState::kRunning) << "to the engine it does";
-  controller_->workforce().HostEnded("2.1");
+  controller_->workforce(kStudy).HostEnded("2.1");
   CommitAll();
   EXPECT_EQ(TrialOf(2).state, TrialState::kStopped) << "other trials are not held up";
   site_.TakeCopy()(Work{4});
@@ -297,7 +299,7 @@ TEST_F(ControllerCopyTest, ParentAndForkStartOnceTheCopyIsOnDisk) {
 }
 
 TEST_F(ControllerCopyTest, ACopyThatFailsHoldsUpNothing) {
-  controller_->workforce().HostEnded("2.1");
+  controller_->workforce(kStudy).HostEnded("2.1");
   (void)site_.TakeCalls();
   site_.TakeCopy()(Unavailable("the disk is full"));
   CommitAll();
@@ -306,7 +308,7 @@ TEST_F(ControllerCopyTest, ACopyThatFailsHoldsUpNothing) {
 }
 
 TEST_F(ControllerCopyTest, ALaunchThatIsStoppedBeforeItStartedNeverStarts) {
-  controller_->workforce().HostEnded("2.1");
+  controller_->workforce(kStudy).HostEnded("2.1");
   (void)site_.TakeCalls();
   controller_->Happened(TrialStopAsked{TestEngine::Key(1)});
   CommitAll();
@@ -317,7 +319,7 @@ TEST_F(ControllerCopyTest, ALaunchThatIsStoppedBeforeItStartedNeverStarts) {
 }
 
 TEST_F(ControllerCopyTest, AControllerThatDrainsDoesNotWaitForTheCopy) {
-  controller_->workforce().HostEnded("2.1");
+  controller_->workforce(kStudy).HostEnded("2.1");
   controller_->Happened(DrainAsked{});
   CommitAll();
   EXPECT_EQ(TrialOf(1).state, TrialState::kWaiting) << "it goes on later";
@@ -329,8 +331,8 @@ TEST_F(ControllerCopyTest, AControllerThatDrainsDoesNotWaitForTheCopy) {
 
 TEST_F(ControllerCopyTest, AnInterruptedControllerDoesNotWaitForTheCopy) {
   controller_->Happened(DrainAsked{});
-  controller_->workforce().KillAll();
-  controller_->workforce().HostEnded("2.1");
+  controller_->workforce(kStudy).KillAll();
+  controller_->workforce(kStudy).HostEnded("2.1");
   EXPECT_EQ(TrialOf(1).state, TrialState::kWaiting) << "before anything is on disk";
   CommitAll();
   EXPECT_TRUE(controller_->Over());

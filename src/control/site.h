@@ -69,6 +69,17 @@ enum class Force {
   kKill,
 };
 
+class Clock {
+ public:
+  virtual ~Clock() = default;
+
+  // Steady: never goes back, whatever happens to the machine's clock.
+  virtual Time Now() const = 0;
+  using TimerId = std::uint64_t;  // never 0
+  virtual TimerId At(Time time, std::function<void()> handler) = 0;
+  virtual void Cancel(TimerId timer) = 0;
+};
+
 // The machines on which the trials of one study run, as their controller sees them: processes,
 // connections, files and a clock. The real ones are in exec, simulated ones in tests/rig.
 //
@@ -79,16 +90,8 @@ enum class Force {
 // The site tells the Workforce of new connections, of their lines and ends, of hosts that have
 // ended (once each), and of output that grew. It never does so from within a call that the
 // Workforce makes to it.
-class Site {
+class Site : public Clock {
  public:
-  virtual ~Site() = default;
-
-  // Steady: never goes back, whatever happens to the machine's clock.
-  virtual Time Now() const = 0;
-  using TimerId = std::uint64_t;  // never 0
-  virtual TimerId At(Time time, std::function<void()> handler) = 0;
-  virtual void Cancel(TimerId timer) = 0;
-
   // Starts a host for the trial's latest launch. If this fails, there is no such host, and there
   // never will be.
   virtual Status Spawn(const Trial& trial) = 0;

@@ -43,6 +43,7 @@ int OpenSignals() {
 
 LocalController::LocalController(Parts parts, Watcher& watcher)
     : watcher_(watcher),
+      study_(parts.controller.owner),
       loop_(std::move(parts.loop)),
       commit_done_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       search_ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -53,12 +54,16 @@ LocalController::LocalController(Parts parts, Watcher& watcher)
             {.paths = parts.paths,
              .launcher = parts.launcher,
              .trainer = parts.trainer,
-             .study = parts.controller.study,
+             .study = study_,
              .world = std::move(parts.world),
              .guard = parts.guard}),
-      controller_(std::move(parts.controller), site_, *writer_, *search_) {
+      controller_(std::move(parts.controller), site_, *writer_) {
   SLUICE_CHECK(commit_done_ >= 0 && search_ready_ >= 0 && signals_ >= 0,
                "the system gives us three descriptors");
+  controller_.Add({.study = study_,
+                   .site = site_,
+                   .searcher = *search_,
+                   .knowledge = std::move(parts.knowledge)});
   loop_->Watch(commit_done_, [this] { CommitDone(); });
   loop_->Watch(search_ready_, [this] { Proposals(); });
   loop_->Watch(signals_, [this] { Interrupted(); });
@@ -80,7 +85,7 @@ LocalController::~LocalController() {
 }
 
 Result<RunEnd> LocalController::Run(std::vector<EventBody> first) {
-  SLUICE_TRY(site_.Open(controller_.workforce()));
+  SLUICE_TRY(site_.Open(workforce()));
   controller_.Begin(std::move(first));
   SLUICE_TRY(site_.Listen());
   Tick();
@@ -88,7 +93,7 @@ Result<RunEnd> LocalController::Run(std::vector<EventBody> first) {
     Flush();
     loop_->RunOnce();
     SayPause();
-    if (study().finished || controller_.engine().IsHeld(study())) controller_.workforce().DismissIdle();
+    if (study().finished || controller_.engine().IsHeld(study())) workforce().DismissIdle();
   }
   const Status written = LastCommit();
   watcher_.Tick(study(), loop_->Now());
@@ -125,7 +130,8 @@ void LocalController::CommitDone() {
 
 void LocalController::Proposals() {
   ClearSignal(search_ready_);
-  for (SearchAnswer& answer : search_->TakeAnswers()) controller_.Answered(std::move(answer));
+  for (SearchAnswer& answer : search_->TakeAnswers())
+    controller_.Answered(study_, std::move(answer));
 }
 
 void LocalController::Interrupted() {
@@ -143,7 +149,7 @@ void LocalController::Interrupted() {
       controller_.Happened(DrainAsked{});
     } else if (interrupts_ == 2) {
       watcher_.Say("killing running trials; 'sluice resume' continues from the checkpoints");
-      controller_.workforce().KillAll();
+      workforce().KillAll();
     }
   }
 }

@@ -33,6 +33,7 @@ class LocalController {
     std::function<Status()> guard;  // as in LocalSite::Options
     std::unique_ptr<Sampler> sampler;
     Controller::Parts controller;
+    std::vector<Observation> knowledge;  // for the sampler
   };
 
   LocalController(Parts parts, Watcher& watcher);
@@ -45,7 +46,8 @@ class LocalController {
   Result<RunEnd> Run(std::vector<EventBody> first);
 
  private:
-  const Study& study() const { return controller_.study(); }
+  const Study& study() const { return *controller_.engine().study(study_); }
+  Workforce& workforce() { return controller_.workforce(study_); }
   void Flush();
   void CommitDone();
   void Proposals();
@@ -55,6 +57,7 @@ class LocalController {
   Status LastCommit();
 
   Watcher& watcher_;
+  StudyId study_;
   std::unique_ptr<EventLoop> loop_;
   int commit_done_ = -1;  // eventfds
   int search_ready_ = -1;

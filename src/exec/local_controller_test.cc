@@ -88,12 +88,12 @@ class LocalControllerTest : public ::testing::Test {
     parts.ledger = OpenLedger(parts.paths.database);
     parts.sampler = std::move(sampler);
     Controller::Parts& controller = parts.controller;
-    controller.study = kStudy;
+    controller.owner = kStudy;
     controller.last = parts.ledger->last();
     controller.engine = std::move(*RecoverEngine(parts.ledger->database(), kStudy));
     auto knowledge = ReadKnowledge(parts.ledger->database(), *controller.engine->study(kStudy));
     EXPECT_TRUE(knowledge);
-    controller.knowledge = std::move(*knowledge);
+    parts.knowledge = std::move(*knowledge);
     Silent silent;
     const auto end =
         LocalController(std::move(parts), silent)

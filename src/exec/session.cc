@@ -116,10 +116,10 @@ Result<RunEnd> RunController(const StorePaths& paths, OpenedStudy opened, StudyW
   parts.ledger = std::move(opened.ledger);
   parts.guard = parts.ledger->guard();
   Controller::Parts& controller = parts.controller;
-  controller.study = opened.id;
+  controller.owner = opened.id;
   controller.last = parts.ledger->last();
   controller.events_since_snapshot = opened.events_since_snapshot;
-  SLUICE_ASSIGN(controller.knowledge,
+  SLUICE_ASSIGN(parts.knowledge,
                 ReadKnowledge(parts.ledger->database(), *opened.engine->study(opened.id)));
   controller.engine = std::move(opened.engine);
   return LocalController(std::move(parts), watcher).Run(std::move(first));

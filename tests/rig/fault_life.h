@@ -59,7 +59,7 @@ struct FaultWorld::Life {
     static constexpr Duration kAnswersWithin = std::chrono::milliseconds(50);
     void Answer(SearchAnswer answer) {
       life_.InTurn(last_, kAnswersWithin, [this, answer = std::move(answer)] {
-        life_.controller->Answered(answer);
+        life_.controller->Answered(kStudy, answer);
         world_.After();
       });
     }

@@ -16,8 +16,9 @@ FaultSite::~FaultSite() {
   for (const TimerId timer : timers_) ground_.timeline().Cancel(timer);
 }
 
-void FaultSite::Attach(Controller& controller, std::function<void()> after) {
+void FaultSite::Attach(Controller& controller, StudyId study, std::function<void()> after) {
   controller_ = &controller;
+  study_ = study;
   after_ = std::move(after);
 }
 
@@ -51,8 +52,8 @@ Status FaultSite::Spawn(const Trial& trial) {
   const wire::LaunchRef at{trial.id, trial.launch.id};
   const std::string worker = WorkerName(at);
   // The assignment is encoded and decoded, since a real program reads it from a file.
-  const auto file = wire::DecodeToWorker(
-      wire::Encode(wire::ToWorker(MakeAssign(controller_->study(), trial, PlacesOf(at)))));
+  const auto file = wire::DecodeToWorker(wire::Encode(
+      wire::ToWorker(MakeAssign(*controller_->engine().study(study_), trial, PlacesOf(at)))));
   SLUICE_CHECK(file.has_value(), "an assignment reads back");
   SLUICE_TRY(ground_.Spawn(worker, trial.launch.grant, std::get<wire::Assign>(*file)));
   CheckOrigin(trial);
@@ -129,7 +130,7 @@ void FaultSite::CheckAsked(const std::string& worker) {
   const FaultWorker* ended = ground_.FindWorker(worker);
   if (ended == nullptr || ended->Trains().size() < 2) return;
   for (const wire::LaunchRef& at : ended->Trains()) {
-    const Trial* trial = controller_->engine().trial({controller_->study().id, at.trial});
+    const Trial* trial = controller_->engine().trial({study_, at.trial});
     if (trial != nullptr && trial->launch.id == at.launch && trial->state == TrialState::kRunning &&
         !trial->leaving)
       checker_.Say(
@@ -244,26 +245,26 @@ void FaultSite::Send(PeerId peer, const wire::ToWorker& message) {
 
 void FaultSite::Close(PeerId peer) { ground_.Close(peer); }
 
-void FaultSite::Connected(PeerId peer) { controller_->workforce().Connected(peer); }
+void FaultSite::Connected(PeerId peer) { controller_->workforce(study_).Connected(peer); }
 
 void FaultSite::Heard(PeerId peer, std::string_view line) {
-  controller_->workforce().Heard(peer, line);
+  controller_->workforce(study_).Heard(peer, line);
   after_();
 }
 
 void FaultSite::Closed(PeerId peer) {
-  controller_->workforce().Closed(peer);
+  controller_->workforce(study_).Closed(peer);
   after_();
 }
 
 void FaultSite::OutputGrew(const std::string& worker) {
-  controller_->workforce().OutputGrew(worker);
+  controller_->workforce(study_).OutputGrew(worker);
   after_();
 }
 
 void FaultSite::HostEnded(const std::string& worker) {
   if (known_.erase(worker) == 0) return;
-  controller_->workforce().HostEnded(worker);
+  controller_->workforce(study_).HostEnded(worker);
   after_();
 }
 

@@ -25,7 +25,7 @@ class FaultSite final : public Site, public Listener {
   ~FaultSite() override;
 
   // Sets the controller of this site. `after` is called after each call into the controller.
-  void Attach(Controller& controller, std::function<void()> after);
+  void Attach(Controller& controller, StudyId study, std::function<void()> after);
   // Accepts connections from now on.
   void Listen() { ground_.SetListener(this); }
   // The controller dies after this many more calls.
@@ -81,6 +81,7 @@ class FaultSite final : public Site, public Listener {
   Checker& checker_;
   Duration offset_;
   Controller* controller_ = nullptr;
+  StudyId study_{};
   std::function<void()> after_;
   std::uint64_t calls_left_ = UINT64_MAX;
   std::set<TimerId> timers_;

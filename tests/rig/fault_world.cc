@@ -186,10 +186,12 @@ FaultWorld::Outcome FaultWorld::Run() {
   return outcome;
 }
 
+const Study& FaultWorld::study() const { return *life_->controller->engine().study(kStudy); }
+
 std::string FaultWorld::DescribeState() const {
   std::string text = created_.source;
   if (life_ == nullptr || life_->controller == nullptr) return text + "no controller\n";
-  const Study& study = life_->controller->study();
+  const Study& study = this->study();
   text += fmt::format("{}{}, {} of {} trials, asked {} answered {}\n", Name(study.ending),
                       study.finished ? ", finished" : "", study.trials.size(), study.trials_wanted,
                       study.asked, study.answered);
@@ -269,7 +271,7 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   if (ground_->faults().disk_error.count() > 0 && random_.Chance(0.1))
     SLUICE_TRY(DamageSnapshot(database));
   Controller::Parts parts;
-  parts.study = kStudy;
+  parts.owner = kStudy;
   parts.last = life.ledger->last();
   SLUICE_ASSIGN(parts.engine, RecoverEngine(database, kStudy, Recover::kFromSnapshot,
                                             &parts.events_since_snapshot));
@@ -281,7 +283,7 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   checker_.Recovered(*life.ledger, *parts.engine, random_.Chance(0.01));
   if (fails_read_at >= reads && fails_read_at != MemoryDisk::kUnlimited)
     disk_.FailReadAt(fails_read_at + (disk_.reads() - reads));
-  SLUICE_ASSIGN(parts.knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
+  SLUICE_ASSIGN(auto knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
   // Snapshots are frequent, so that restarts cost little. In one seed of ten they are rare, so that
   // restarts replay many events.
   parts.snapshot_every = options_.seed % 10 == 9 ? 10'000 : 50 + random_.Below(200);
@@ -296,9 +298,12 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   };
   SLUICE_ASSIGN(life.searcher.sampler,
                 MakeSampler(created_.spec.sampler, created_.spec.space, created_.seed));
-  life.controller =
-      std::make_unique<Controller>(std::move(parts), life.site, life.committer, life.searcher);
-  life.site.Attach(*life.controller, [this] { After(); });
+  life.controller = std::make_unique<Controller>(std::move(parts), life.site, life.committer);
+  life.controller->Add({.study = kStudy,
+                        .site = life.site,
+                        .searcher = life.searcher,
+                        .knowledge = std::move(knowledge)});
+  life.site.Attach(*life.controller, kStudy, [this] { After(); });
   life.controller->Begin(std::move(first));
   life.site.Listen();
   failed_starts_ = 0;
@@ -370,8 +375,8 @@ void FaultWorld::StartLater() {
 void FaultWorld::After() {
   Controller& controller = *life_->controller;
   controller.Flush();
-  if (controller.study().finished || controller.engine().IsHeld(controller.study()))
-    controller.workforce().DismissIdle();
+  if (study().finished || controller.engine().IsHeld(study()))
+    controller.workforce(kStudy).DismissIdle();
 }
 
 // Ends the controller's life if it is over.
@@ -393,7 +398,8 @@ void FaultWorld::EndLife() {
     }
     checker_.Durable(last);
   }
-  const bool finished = controller.study().finished;
+  const Study& study = this->study();
+  const bool finished = study.finished;
   See(finished ? "finished" : "drained");
   if (finished && healed_) {
     checker_.Finished(*life_->ledger, controller.engine());
@@ -405,7 +411,6 @@ void FaultWorld::EndLife() {
     return;
   }
   if (finished) {
-    const Study& study = controller.study();
     // The study gets more trials, to go on until the world heals. It gets few if trials wait for
     // one another, or if the world heals soon, because then all of them must end. It gets none if
     // many are not made yet: then the study ended for another reason.
@@ -438,7 +443,7 @@ void FaultWorld::CheckEnd() {
   if (!findings) return checker_.Say(findings.error().message);
   if (!findings->empty()) return checker_.Say("an audit says: " + findings->front());
 
-  const Study& study = life_->controller->study();
+  const Study& study = this->study();
   const ProgramTraits& program = ground_->program();
   if (program.has_timeout || program.endless || study.deadline != kNever || !truthful_) return;
   // A program that cannot leave messages in the spool may end before its last messages arrive.

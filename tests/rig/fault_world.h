@@ -61,6 +61,7 @@ class FaultWorld {
   void CheckEnding(const LaunchEnded& ended);
   Status DamageSnapshot(Database& database);
   void Start();
+  const Study& study() const;  // as the controller knows it
   Status Open(Life& life, std::vector<EventBody> first);
   void Bury(MemoryDisk::Unsynced unsynced);
   void StartLater();

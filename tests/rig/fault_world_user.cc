@@ -9,7 +9,7 @@
 namespace sluice {
 
 TrialId FaultWorld::AnyTrial() {
-  const auto& trials = life_->controller->study().trials;
+  const auto& trials = study().trials;
   if (trials.empty() || random_.Chance(0.1)) return TrialId(random_.Chance(0.5) ? 0 : 1'000'000);
   std::size_t chosen = random_.Below(trials.size());
   // Users mostly choose trials that got far before they were stopped.
@@ -69,7 +69,7 @@ void FaultWorld::Interrupt() {
   Controller& controller = *life_->controller;
   See("interrupted");
   if (life_->interrupted) {
-    controller.workforce().KillAll();
+    controller.workforce(kStudy).KillAll();
   } else {
     controller.Happened(DrainAsked{});
     // A second interrupt comes soon, or not at all.
@@ -84,7 +84,7 @@ void FaultWorld::Interrupt() {
 // Stops a running trial by hand, or one that has been told to leave already. Impatient users ask
 // twice.
 void FaultWorld::InterfereWithLeaving(Random drawn) {
-  const Study& study = life_->controller->study();
+  const Study& study = this->study();
   std::vector<TrialId> leaving = study.running;
   std::erase_if(leaving, [&](TrialId id) { return !study.trial(id).leaving; });
   const std::vector<TrialId>& some = leaving.empty() ? study.running : leaving;
@@ -100,7 +100,7 @@ void FaultWorld::InterfereWithLeaving(Random drawn) {
 // Stops a fork that waits for its checkpoint, or interrupts twice while checkpoints are copied.
 void FaultWorld::InterfereWithCopies(Random drawn) {
   std::vector<TrialId> forks;
-  for (const Trial& trial : life_->controller->study().trials) {
+  for (const Trial& trial : study().trials) {
     if (trial.state == TrialState::kWaiting && !trial.CanStart()) forks.push_back(trial.id);
   }
   if (!forks.empty() && drawn.Chance(0.5)) {
