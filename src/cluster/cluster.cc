@@ -125,6 +125,8 @@ void Cluster::TakeAsMeasured(const Grant& grant) {
   if (!joins) used.cpus += grant.cpus;
   if (Planted("free-share")) return;
   for (DeviceId id : grant.devices) {
+    // A launch that an earlier controller started may hold a device that is not there any more.
+    if (Number(id) >= used.devices.size()) used.devices.resize(Number(id) + 1);
     DeviceUse& device = used.devices[Number(id)];
     device.memory_bytes += grant.memory_bytes;
     if (joins) continue;
@@ -170,6 +172,30 @@ bool Cluster::TryRelease(const Grant& grant) {
       return false;
   }
   return true;
+}
+
+Cluster Cluster::Without(const Cluster& others) const {
+  Cluster part = *this;
+  std::vector<Node> nodes = *nodes_;
+  part.others_.clear();
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    const Usage& their = others.used_[n];
+    nodes[n].cpus -= their.cpus;
+    part.used_[n].cpus -= their.cpus;
+    for (std::size_t d = 0; d < nodes[n].devices.size(); ++d)
+      if (their.devices[d].share >= kWhole) nodes[n].devices[d].open = 0;
+    part.others_.push_back(their.devices);
+  }
+  part.nodes_ = std::make_shared<const std::vector<Node>>(std::move(nodes));
+  return part;
+}
+
+Cluster Cluster::Emptied() const {
+  Cluster empty;
+  empty.SetNodes(*nodes_);
+  empty.others_ = others_;
+  for (std::size_t n = 0; n < others_.size(); ++n) empty.used_[n].devices = others_[n];
+  return empty;
 }
 
 bool Cluster::idle() const {
@@ -273,7 +299,7 @@ Grant FitOn(const Cluster& cluster, NodeId node, const Demand& demand) {
     const Milli free = kWhole - used[d].share;
     const DeviceNeed need = NeedOn(demand, devices[d].kind);
     const Milli share = std::min(need.gpus, kWhole);
-    const bool fits = !devices[d].IsLent() && free >= share &&
+    const bool fits = devices[d].IsOwn() && free >= share &&
                       kWhole - used[d].bandwidth >= need.bandwidth &&
                       used[d].clients < kMostClients &&
                       (demand.memory_bytes == 0 ||
@@ -306,7 +332,7 @@ Grant FirstFit(const Cluster& cluster, const Demand& demand, std::span<const Nod
 
 bool FitsEmpty(const Node& node, const Demand& demand) {
   const auto roomy = std::ranges::count_if(node.devices, [&](const Device& device) {
-    return !device.IsLent() &&
+    return device.IsOwn() &&
            (demand.memory_bytes == 0 || device.memory_bytes >= demand.memory_bytes);
   });
   return node.up && node.cpus >= demand.cpus && static_cast<Milli>(roomy) * kWhole >= demand.gpus;

@@ -22,10 +22,12 @@ struct Device {
   std::int64_t memory_bytes = 0;
   // The fraction of time in which trials can use the device. It is kWhole unless a pipeline job
   // lends the device during its bubbles. FirstFit grants no lent device: a policy must choose it.
+  // It is 0 if the device is closed: in the part of a cluster that one study has, others hold it.
   Milli open = kWhole;
   friend bool operator==(const Device&, const Device&) = default;
 
-  bool IsLent() const { return open < kWhole; }
+  bool IsLent() const { return open > 0 && open < kWhole; }
+  bool IsOwn() const { return open == kWhole; }  // neither lent nor closed
 };
 
 struct Node {
@@ -103,6 +105,13 @@ class Cluster {
   // Whether nothing is granted.
   bool idle() const;
 
+  // A part of this cluster: what is in use in `others`, a copy of this cluster, is not there. Nodes
+  // have fewer cores, devices that are wholly in use are closed (open is 0), and of other devices
+  // less is free. Others' launches do not count as in use in a part, since they are not there.
+  Cluster Without(const Cluster& others) const;
+  // The same cluster, or part of one, with nothing in use.
+  Cluster Emptied() const;
+
   void Save(StateWriter& writer) const;
   // Returns Corruption if Save could not have written this. The cluster is then unusable.
   Status Load(StateReader& reader);
@@ -122,6 +131,8 @@ class Cluster {
   std::shared_ptr<const std::vector<Node>> nodes_ = std::make_shared<const std::vector<Node>>();
   std::vector<Usage> used_;
   std::map<BundleId, int> bundles_;  // the number of trials that hold each
+  // In a part of a cluster: what others have in use of each device; otherwise empty.
+  std::vector<std::vector<DeviceUse>> others_;
 };
 
 // First fit on devices that are not lent. Takes the first node with enough free cores and free
@@ -131,8 +142,8 @@ class Cluster {
 // 0 if nothing fits.
 Grant FirstFit(const Cluster& cluster, const Demand& demand, std::span<const NodeId> order = {});
 
-// Whether the demand would fit on devices that are not lent if nothing else ran: on this node, or on
-// some node.
+// Whether the demand would fit on devices that are not lent if nothing else ran: on this node, or
+// on some node.
 bool FitsEmpty(const Node& node, const Demand& demand);
 bool FitsEmpty(const Cluster& cluster, const Demand& demand);
 

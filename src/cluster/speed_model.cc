@@ -122,8 +122,8 @@ SpeedModel::Beliefs::const_iterator SpeedModel::FirstOf(std::string_view shape) 
   return beliefs_.lower_bound(first);
 }
 
-// The shapes of a study are its name, and texts that begin with its name and a blank. Names of other
-// studies may lie between the two: "net", "net-2", "net lr=1" is an order of shapes.
+// The shapes of a study are its name, and texts that begin with its name and a blank. Names of
+// other studies may lie between the two: "net", "net-2", "net lr=1" is an order of shapes.
 void SpeedModel::MoveStudy(std::string_view study, SpeedModel& to) {
   for (auto at = FirstOf(study); at != beliefs_.end() && at->first.shape.starts_with(study);) {
     const auto here = at++;

@@ -6,13 +6,13 @@ namespace sluice {
 
 Milli OwnDevices(const Node& node) {
   return static_cast<Milli>(
-      std::ranges::count_if(node.devices, [](const Device& device) { return !device.IsLent(); }));
+      std::ranges::count_if(node.devices, [](const Device& device) { return device.IsOwn(); }));
 }
 
 std::string_view FirstKind(const Cluster& cluster) {
   for (const Node& node : cluster.nodes()) {
     for (const Device& device : node.devices)
-      if (node.up && !device.IsLent()) return device.kind;
+      if (node.up && device.IsOwn()) return device.kind;
   }
   return {};
 }

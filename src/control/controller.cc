@@ -164,6 +164,9 @@ void Controller::Close(StudyId id) {
   touched_.erase(id);
   farewell_.studies.push_back(RowOf(*engine_->study(id)));
   farewell_.snapshots.push_back(SnapshotOf(*engine_->Close(id), id, last_));
+  // A replay from an earlier time could not begin the study again: its earlier snapshot is gone.
+  if (!engine_->studies().empty())
+    farewell_.snapshots.push_back(SnapshotOf(*engine_, owner_, last_));
   runs_.erase(id);
 }
 

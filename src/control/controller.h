@@ -42,8 +42,8 @@ struct SearchAnswer {
 // immediately. Once the event is on disk, the commands that it caused are carried out, and the
 // message that it came from is acknowledged. Propose and WakeAt do not wait for the disk. A
 // controller drives several studies, which may come and go. It touches the world only through the
-// clock, the committer, and the site and searcher of each study, so that a simulator can run it too.
-// Only one thread may use it.
+// clock, the committer, and the site and searcher of each study, so that a simulator can run it
+// too. Only one thread may use it.
 class Controller {
  public:
   struct Parts {
@@ -72,11 +72,11 @@ class Controller {
   // Every study in the engine is to be added before Begin. After that they come with Open.
   void Add(Driven driven);
   // Takes over: goes on with unfinished commands, applies the first events (among them
-  // ControllerStarted), and finds out what became of the launches that ran. After that the sites may
-  // accept workers.
+  // ControllerStarted), and finds out what became of the launches that ran. After that the sites
+  // may accept workers.
   void Begin(std::vector<EventBody> first);
-  // Takes in a study that is alone, and then applies the first events (such as StudyResumed). `nodes`
-  // are the nodes that there are: an engine without studies knows none.
+  // Takes in a study that is alone, and then applies the first events (such as StudyResumed).
+  // `nodes` are the nodes that there are: an engine without studies knows none.
   void Open(Driven driven, std::unique_ptr<Engine> alone, const std::vector<Node>& nodes,
             std::vector<EventBody> first);
   // Whether the study has finished or is held, nothing of it runs, and nothing waits to be done for

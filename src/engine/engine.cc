@@ -5,13 +5,15 @@
 
 #include "base/check.h"
 #include "base/planted.h"
-#include "engine/note.h"
+#include "engine/parts/note.h"
 
 namespace sluice {
 
 std::vector<Command> Engine::Apply(const Event& event) {
   // A clock that was set back must not undo time-outs.
-  state_.now = Planted("clock-back") ? event.time : std::max(state_.now, event.time);
+  // An engine without studies has no past.
+  const bool first = state_.studies.empty() || Planted("clock-back");
+  state_.now = first ? event.time : std::max(state_.now, event.time);
   std::visit([this](const auto& body) { On(body); }, event.body);
   planner_.Replan();
   return std::exchange(state_.commands, {});
@@ -67,7 +69,8 @@ void Engine::On(const StudyCreated& event) {
 void Engine::On(const StudyOpened& event) {
   Study* study = state_.FindStudy(event.study);
   if (study == nullptr) return;
-  study->wake = kNever;
+  TakenOver(*study);
+  endings_.LoseLaunchesOnLostNodes();
   state_.AskWakes(*study);
   study->replan = true;
   state_.CountAnew();
@@ -75,7 +78,10 @@ void Engine::On(const StudyOpened& event) {
 
 void Engine::On(const StudyPauseAsked& event) {
   Study* study = state_.FindStudy(event.study);
-  if (study != nullptr && !study->finished) departures_.Pause(*study, StopReason::kDrain);
+  if (study == nullptr || study->finished) return;
+  study->pause.clear();
+  departures_.Pause(*study, StopReason::kDrain);
+  study->replan = true;  // others may have what was kept for it
 }
 
 void Engine::On(const StudyResumed& event) {
@@ -89,6 +95,8 @@ void Engine::On(const StudyResumed& event) {
   }
   study->pause.clear();
   study->paused = false;
+  study->failed_starts = 0;
+  study->hold_until = {};
   // The program or the machine may have changed since the study last ran.
   study->capacity = 0;
   memory_meter_.MeasureAnew(*study);
@@ -99,23 +107,29 @@ void Engine::On(const StudyStopAsked& event) {
   if (Study* study = state_.FindStudy(event.study)) departures_.EndStudy(*study, Finish::kAsked);
 }
 
+// No controller was there until now to hear what its launches said.
+void Engine::TakenOver(Study& study) {
+  study.failed_starts = 0;
+  study.hold_until = {};
+  study.wake = kNever;
+  for (TrialId id : study.running) {
+    Trial& trial = study.trial(id);
+    trial.launch.heard = state_.now;
+    trial.launch.to_first = {};
+    trial.pace.since = kNever;
+    trial.leave_sent = kNever;
+  }
+}
+
 void Engine::On(const ControllerStarted& event) {
+  if (state_.studies.empty()) BeginAnew();
   state_.SettleUse();
   state_.cluster.SetNodes(event.nodes);
   state_.draining = false;
   state_.next_wake = kNever;  // the timer of the earlier controller is gone
   for (auto& study : state_.studies) {
-    study->failed_starts = 0;
-    study->hold_until = {};
-    study->wake = kNever;
+    TakenOver(*study);
     if (study->rules < 5 && !study->pause.empty()) study->paused = false;
-    for (TrialId id : study->running) {
-      Trial& trial = study->trial(id);
-      trial.launch.heard = state_.now;  // no controller was there to hear its reports
-      trial.launch.to_first = {};
-      trial.pace.since = kNever;
-      trial.leave_sent = kNever;
-    }
   }
   endings_.LoseLaunchesOnLostNodes();
   for (auto& study : state_.studies) {
@@ -294,6 +308,7 @@ void Engine::Reopen(Study& study) {
   study.ending = Finish::kNot;
   study.finished = false;
   study.over = study.failed = study.fruitless = 0;
+  study.wake = kNever;
   state_.AskWakes(study);
   study.replan = true;
   state_.CountAnew();
@@ -392,7 +407,6 @@ void Engine::BeginAnew() {
   SLUICE_CHECK(state_.studies.empty(), "an engine with studies has a past");
   state_.cluster = Cluster();
   state_.draining = false;
-  state_.now = {};
   state_.next_wake = kNever;
 }
 

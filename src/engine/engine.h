@@ -34,8 +34,8 @@ namespace sluice {
 // same events give the same commands and the same digest. Only one thread may use it at a time.
 class Engine {
  public:
-  // Each study is planned by the policy that it names. Studies that have work at the same time share
-  // the devices by their weights (policy/sharing.h).
+  // Each study is planned by the policy that it names. Studies that have work at the same time
+  // share the devices by their weights (policy/sharing.h).
   Engine() : Engine(nullptr) {}
   // This policy plans all studies together.
   explicit Engine(std::unique_ptr<Policy> policy) : state_(std::move(policy)) {}
@@ -45,8 +45,9 @@ class Engine {
   // Takes over the only study of another engine. StudyOpened is to be applied next. Trials that run
   // keep what they were granted, even if it is more than is free.
   void Open(std::unique_ptr<Engine> alone);
-  // Gives a study an engine of its own. Nothing of the study may run. To be called after StudyClosed
-  // was applied, and after TakeChanged. After its last study has left, an engine is as new: it knows no nodes.
+  // Gives a study an engine of its own. Nothing of the study may run. To be called after
+  // StudyClosed was applied, and after TakeChanged. After its last study has left, an engine is as
+  // new: it knows no nodes.
   std::unique_ptr<Engine> Close(StudyId study);
   // Forgets all that does not belong to a study. There may be no study.
   void BeginAnew();
@@ -128,6 +129,7 @@ class Engine {
   void On(const Profiled& event);
   void On(const MeasurementsGiven& event);
 
+  void TakenOver(Study& study);
   Trial* LiveLaunch(TrialKey key, LaunchId launch, Position position);
   void Reopen(Study& study);
   void AddUnfinished(const Study& study, std::vector<Command>& commands) const;

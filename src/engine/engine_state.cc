@@ -159,6 +159,9 @@ void EngineState::TakeHeld(Study& study) {
       if (is_new) known->second = cluster.NewBundle();
       grant.bundle = known->second;
     }
+    // A node that is not known here is down.
+    while (Number(grant.node) > cluster.nodes().size())
+      cluster.Join({.name = "", .devices = {}, .up = false});
     if (cluster.BundleSize(grant.bundle) == 0) study.use.held += HeldWith(grant);
     cluster.TakeAsMeasured(grant);
   }

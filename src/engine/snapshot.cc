@@ -77,7 +77,7 @@ void ForEachStudyField(SomeStudy& s, Visit&& visit) {
       s.answered, s.enqueued, s.groups, s.group_target, s.best, s.checkpoint_bytes, s.running,
       s.waiting, s.failed_starts, s.hold_until, s.pause, s.over, s.failed, s.fruitless, s.capacity,
       s.several_shapes, s.measured_bytes, s.memory_is_inherited, s.paused, s.replan, s.wake,
-      s.use.had, s.use.since, s.launch_took.seconds, s.launch_took.count);
+      s.use.had, s.use.since, s.use.wanted, s.launch_took.seconds, s.launch_took.count);
 }
 
 std::unexpected<Error> Unreadable() { return Corruption("a snapshot does not read back"); }
@@ -100,8 +100,8 @@ bool IsWhole(const Price& price) {
 }
 
 // Whether a study's parts are consistent, so that later code can rely on them. Subtracts what the
-// study's running trials hold from `unexplained`, and adds it up in the study: the cluster's resources that are in use, and that
-// no trial read so far accounts for.
+// study's running trials hold from `unexplained`, and adds it up in the study: the cluster's
+// resources that are in use, and that no trial read so far accounts for.
 bool IsWhole(Study& study, Cluster& unexplained) {
   constexpr std::uint64_t kMostPending = 1 << 20;
   if (!(study.use.had >= 0) || !IsWhole(study.launch_took) || !IsWhole(study.start_up) ||

@@ -51,6 +51,7 @@ struct Use {
   Held held;       // by its running trials
   double had = 0;  // parts of the cluster times seconds, up to `since`
   Time since{};
+  bool wanted = false;  // more, when devices were last divided
 
   void Settle(Time now, const ClusterSize& size) {
     had += size.PartOf(held) * Seconds(std::max(Duration(0), now - since));

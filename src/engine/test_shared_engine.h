@@ -13,8 +13,8 @@
 
 namespace sluice {
 
-// Studies whose trials each take the same time. Their launches report once, when they end. Proposals
-// are answered at once.
+// Studies whose trials each take the same time. Their launches report once, when they end.
+// Proposals are answered at once.
 class SharedEngine {
  public:
   explicit SharedEngine(Node node) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "exec/descriptor_limit.h"
 
 namespace sluice {
 namespace {
@@ -41,38 +42,84 @@ int OpenSignals() {
 
 }  // namespace
 
+class LocalController::Lodger {
+ public:
+  Lodger(LocalController& controller, StudyId study, std::unique_ptr<Sampler> sampler,
+         LocalSite::Options options)
+      : controller_(controller),
+        study_(study),
+        ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+        search_(std::make_unique<SearchThread>(std::move(sampler), ready_)),
+        site_({.loop = *controller.loop_,
+               .reception = controller.reception_,
+               .strays = controller.strays_,
+               .engine = controller.controller_.engine()},
+              std::move(options)) {
+    SLUICE_CHECK(ready_ >= 0, "the system gives us a descriptor");
+    controller_.loop_->Watch(ready_, [this] { Proposals(); });
+  }
+  ~Lodger() {
+    search_.reset();
+    controller_.loop_->Forget(ready_);
+    close(ready_);
+  }
+
+  LocalSite& site() { return site_; }
+  Searcher& searcher() { return *search_; }
+  // Whether the sampler answers within this time.
+  bool WaitForProposal(Duration moment) {
+    pollfd ready{.fd = ready_, .events = POLLIN, .revents = 0};
+    const timespec time{.tv_sec = 0, .tv_nsec = moment.count() * 1000};
+    return ppoll(&ready, 1, &time, nullptr) > 0;
+  }
+  void Proposals() {
+    ClearSignal(ready_);
+    for (SearchAnswer& answer : search_->TakeAnswers())
+      controller_.controller_.Answered(study_, std::move(answer));
+  }
+
+ private:
+  LocalController& controller_;
+  StudyId study_;
+  int ready_ = -1;  // eventfd
+  std::unique_ptr<SearchThread> search_;
+  LocalSite site_;
+};
+
 LocalController::LocalController(Parts parts, Watcher& watcher)
     : watcher_(watcher),
       study_(parts.controller.owner),
       loop_(std::move(parts.loop)),
       commit_done_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      search_ready_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
       signals_(OpenSignals()),
       writer_(std::make_unique<Writer>(std::move(parts.ledger), commit_done_)),
-      search_(std::make_unique<SearchThread>(std::move(parts.sampler), search_ready_)),
-      site_(*loop_, *parts.controller.engine,
-            {.paths = parts.paths,
-             .launcher = parts.launcher,
-             .trainer = parts.trainer,
-             .study = study_,
-             .world = std::move(parts.world),
-             .guard = parts.guard}),
-      controller_(std::move(parts.controller), site_, *writer_) {
-  SLUICE_CHECK(commit_done_ >= 0 && search_ready_ >= 0 && signals_ >= 0,
-               "the system gives us three descriptors");
+      clock_(*loop_),
+      reception_(*loop_,
+                 [this](const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) {
+                   controller_.Asked(ask, std::move(answer));
+                 }),
+      controller_(std::move(parts.controller), clock_, *writer_),
+      socket_(parts.paths.socket) {
+  SLUICE_CHECK(commit_done_ >= 0 && signals_ >= 0, "the system gives us two descriptors");
+  auto lodger = std::make_unique<Lodger>(*this, study_, std::move(parts.sampler),
+                                         LocalSite::Options{.paths = parts.paths,
+                                                            .launcher = parts.launcher,
+                                                            .trainer = parts.trainer,
+                                                            .study = study_,
+                                                            .world = std::move(parts.world),
+                                                            .guard = parts.guard});
   controller_.Add({.study = study_,
-                   .site = site_,
-                   .searcher = *search_,
+                   .site = lodger->site(),
+                   .searcher = lodger->searcher(),
                    .knowledge = std::move(parts.knowledge)});
+  lodgers_[study_] = std::move(lodger);
   loop_->Watch(commit_done_, [this] { CommitDone(); });
-  loop_->Watch(search_ready_, [this] { Proposals(); });
   loop_->Watch(signals_, [this] { Interrupted(); });
 }
 
 LocalController::~LocalController() {
-  search_.reset();
   writer_.reset();
-  for (int descriptor : {commit_done_, search_ready_, signals_}) {
+  for (int descriptor : {commit_done_, signals_}) {
     loop_->Forget(descriptor);
     close(descriptor);
   }
@@ -85,9 +132,12 @@ LocalController::~LocalController() {
 }
 
 Result<RunEnd> LocalController::Run(std::vector<EventBody> first) {
-  SLUICE_TRY(site_.Open(workforce()));
+  RaiseDescriptorLimit();
+  for (auto& [study, lodger] : lodgers_)
+    SLUICE_TRY(lodger->site().Open(controller_.workforce(study)));
   controller_.Begin(std::move(first));
-  SLUICE_TRY(site_.Listen());
+  SLUICE_TRY(reception_.Listen(socket_));
+  for (auto& [study, lodger] : lodgers_) lodger->site().Welcome();
   Tick();
   while (!controller_.failure() && !controller_.Over()) {
     Flush();
@@ -116,9 +166,11 @@ void LocalController::Flush() {
   // Waits a moment for a proposal, so that it is committed together with the end of the trial that
   // made room for it.
   if (controller_.WaitsForProposal()) {
-    pollfd ready{.fd = search_ready_, .events = POLLIN, .revents = 0};
-    const timespec moment{.tv_sec = 0, .tv_nsec = kQuickProposal.count() * 1000};
-    if (ppoll(&ready, 1, &moment, nullptr) > 0) Proposals();
+    for (auto& [study, lodger] : lodgers_) {
+      const Study& asks = *controller_.engine().study(study);
+      if (asks.asked != asks.answered && lodger->WaitForProposal(kQuickProposal))
+        lodger->Proposals();
+    }
   }
   controller_.Flush();
 }
@@ -126,12 +178,6 @@ void LocalController::Flush() {
 void LocalController::CommitDone() {
   ClearSignal(commit_done_);
   if (const std::optional<Status> done = writer_->TakeDone()) controller_.Committed(*done);
-}
-
-void LocalController::Proposals() {
-  ClearSignal(search_ready_);
-  for (SearchAnswer& answer : search_->TakeAnswers())
-    controller_.Answered(study_, std::move(answer));
 }
 
 void LocalController::Interrupted() {

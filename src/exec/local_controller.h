@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,8 +12,11 @@
 #include "control/controller.h"
 #include "exec/event_loop.h"
 #include "exec/local_site.h"
+#include "exec/loop_clock.h"
+#include "exec/reception.h"
 #include "exec/search_thread.h"
 #include "exec/session.h"
+#include "exec/strays.h"
 #include "exec/study_world.h"
 #include "ledger/ledger.h"
 #include "ledger/writer.h"
@@ -46,11 +50,12 @@ class LocalController {
   Result<RunEnd> Run(std::vector<EventBody> first);
 
  private:
+  class Lodger;  // a study that this controller drives
+
   const Study& study() const { return *controller_.engine().study(study_); }
   Workforce& workforce() { return controller_.workforce(study_); }
   void Flush();
   void CommitDone();
-  void Proposals();
   void Interrupted();
   void SayPause();
   void Tick();
@@ -60,12 +65,14 @@ class LocalController {
   StudyId study_;
   std::unique_ptr<EventLoop> loop_;
   int commit_done_ = -1;  // eventfds
-  int search_ready_ = -1;
   int signals_ = -1;
   std::unique_ptr<Writer> writer_;
-  std::unique_ptr<SearchThread> search_;
-  LocalSite site_;
-  Controller controller_;
+  Strays strays_;
+  LoopClock clock_;
+  Reception reception_;
+  std::map<StudyId, std::unique_ptr<Lodger>> lodgers_;
+  Controller controller_;  // last: its workforces refer to the sites of the lodgers
+  const std::string socket_;
   int interrupts_ = 0;
   bool said_pause_ = false;
   Time ticked_{};

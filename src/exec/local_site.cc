@@ -5,9 +5,6 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,15 +28,7 @@
 namespace sluice {
 namespace {
 
-constexpr Duration kAcceptAgain = std::chrono::milliseconds(100);
 constexpr Duration kOutputPolledEvery = std::chrono::milliseconds(200);
-
-// Device and inode of the file of this name.
-std::pair<dev_t, ino_t> FileAt(const std::string& path) {
-  struct stat file{};
-  return lstat(path.c_str(), &file) == 0 ? std::pair(file.st_dev, file.st_ino)
-                                         : std::pair<dev_t, ino_t>();
-}
 
 // What the kernel says about the process that has this pid now.
 Speaker SpeakerOf(std::int64_t pid) {
@@ -51,25 +40,22 @@ Speaker SpeakerOf(std::int64_t pid) {
 
 }  // namespace
 
-LocalSite::LocalSite(EventLoop& loop, const Engine& engine, Options options)
-    : loop_(loop),
-      engine_(engine),
+LocalSite::LocalSite(Shared shared, Options options)
+    : loop_(shared.loop),
+      reception_(shared.reception),
+      strays_(shared.strays),
+      engine_(shared.engine),
       options_(std::move(options)),
       folders_(options_.paths, study().spec.name) {}
 
 LocalSite::~LocalSite() {
-  loop_.Cancel(accept_timer_);
-  connections_.clear();
+  reception_.Go(*this);
   for (auto& [name, process] : processes_) {
     loop_.Forget(process.pidfd);
     close(process.pidfd);
   }
-  // Removes the socket's file, unless another controller's socket has taken its place. While our
-  // socket is open, no other file has its inode.
-  if (listener_ >= 0 && FileAt(options_.paths.socket) == socket_)
-    unlink(options_.paths.socket.c_str());
   copier_.reset();
-  for (int descriptor : {listener_, inotify_, copies_done_}) {
+  for (int descriptor : {inotify_, copies_done_}) {
     if (descriptor < 0) continue;
     loop_.Forget(descriptor);
     close(descriptor);
@@ -78,15 +64,9 @@ LocalSite::~LocalSite() {
 
 Status LocalSite::Open(Workforce& workforce) {
   workforce_ = &workforce;
-  RaiseDescriptorLimit();
-  // As a subreaper, this process becomes the parent of the orphans of a killed launcher, and can
-  // end them. If a shell with children replaced itself by this process, those children and their
-  // orphans must not be ended. Then this process does not become a subreaper.
-  adopts_ = Children().empty() && prctl(PR_SET_CHILD_SUBREAPER, 1) == 0;
+  // A user may have too few of these, if many studies run. Output is then looked at now and then.
   inotify_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-  if (inotify_ < 0)
-    return Unavailable(fmt::format("cannot watch output files: {}", std::strerror(errno)));
-  loop_.Watch(inotify_, [this] { OutputChanged(); });
+  if (inotify_ >= 0) loop_.Watch(inotify_, [this] { OutputChanged(); });
   copies_done_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (copies_done_ < 0)
     return Unavailable(fmt::format("cannot be told of copies: {}", std::strerror(errno)));
@@ -94,12 +74,7 @@ Status LocalSite::Open(Workforce& workforce) {
   return {};
 }
 
-Status LocalSite::Listen() {
-  SLUICE_ASSIGN(listener_, ListenAt(options_.paths.socket));
-  socket_ = FileAt(options_.paths.socket);
-  loop_.Watch(listener_, [this] { Accept(); });
-  return {};
-}
+void LocalSite::Welcome() { reception_.Come(study().spec.name, *this); }
 
 const Study& LocalSite::study() const { return *engine_.study(options_.study); }
 
@@ -142,6 +117,7 @@ Status LocalSite::Spawn(const Trial& trial) {
                                .world = options_.world,
                                .grace = study().spec.timeouts.grace,
                                .output_cap_bytes = study().spec.output_cap_bytes}));
+  strays_.AddLauncher(spawned.pid);
   AddProcess(WorkerName(at), spawned.pidfd, spawned.pid);
   return {};
 }
@@ -216,9 +192,7 @@ void LocalSite::Spoke(const std::string& worker, const Speaker& speaker) {
 
 Result<Speaker> LocalSite::Identify(PeerId peer, const std::string& worker,
                                     const std::string& secret) {
-  const auto found = connections_.find(peer);
-  SLUICE_CHECK(found != connections_.end(), "a connection that was heard is known");
-  const Connection::Caller& caller = found->second->caller();
+  const Connection::Caller caller = reception_.CallerOf(peer);
   if (!caller.known || (caller.user != geteuid() && caller.user != 0))
     return FailedPrecondition("the process is another user's");
   const std::string folder = FolderOf(worker);
@@ -246,8 +220,7 @@ void LocalSite::Signal(const std::string& worker, Force force) {
 void LocalSite::ProcessEnded(const std::string& worker) {
   // The messages that the worker sent before it ended are handled before its end.
   HearNewcomers();
-  if (const auto last = connections_.find(workforce_->PeerOf(worker)); last != connections_.end())
-    last->second->Drain();
+  reception_.Drain(workforce_->PeerOf(worker));
   const auto found = processes_.find(worker);
   SLUICE_CHECK(found != processes_.end(), "an ended process is known");
   const Process process = found->second;
@@ -256,6 +229,7 @@ void LocalSite::ProcessEnded(const std::string& worker) {
   if (process.child != 0) {
     siginfo_t info{};
     waitid(static_cast<idtype_t>(P_PIDFD), static_cast<id_t>(process.pidfd), &info, WEXITED);
+    strays_.RemoveLauncher(process.child);
   }
   close(process.pidfd);
   if (process.watch >= 0) {
@@ -265,20 +239,10 @@ void LocalSite::ProcessEnded(const std::string& worker) {
   // A launcher that wrote its exit record has left nothing behind. If the launcher was killed,
   // processes of an idle worker may be left. Only this code looks for them while a controller runs.
   if (!ReadExit(FolderOf(worker))) {
-    EndStrays();
+    strays_.End();
     KillLaunch(FolderOf(worker));
   }
   workforce_->HostEnded(worker);
-}
-
-// Ends the orphans that became children of this process because their launcher is dead.
-void LocalSite::EndStrays() {
-  if (!adopts_) return;
-  std::vector<pid_t> launchers;
-  for (const auto& [name, process] : processes_) {
-    if (process.child != 0) launchers.push_back(process.child);
-  }
-  (void)KillStrays(launchers);
 }
 
 std::vector<std::string> LocalSite::Spool(wire::LaunchRef at) {
@@ -325,7 +289,7 @@ void LocalSite::WatchOutput(const std::string& worker) {
   const auto found = processes_.find(worker);
   if (found == processes_.end() || found->second.watch >= 0) return;
   const std::string path = FolderOf(worker) + "/stdout";
-  found->second.watch = inotify_add_watch(inotify_, path.c_str(), IN_MODIFY);
+  if (inotify_ >= 0) found->second.watch = inotify_add_watch(inotify_, path.c_str(), IN_MODIFY);
   if (found->second.watch >= 0) {
     output_watches_[found->second.watch] = worker;
   } else {
@@ -390,58 +354,23 @@ std::uint64_t LocalSite::ReadOutput(const std::string& worker, std::uint64_t fro
   return begin;
 }
 
-void LocalSite::Send(PeerId peer, const wire::ToWorker& message) {
-  if (const auto found = connections_.find(peer); found != connections_.end())
-    found->second->Send(message);
-}
-
-void LocalSite::Accept() {
-  while (true) {
-    const int descriptor = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (descriptor < 0) {
-      const bool exhausted = errno == EMFILE || errno == ENFILE;
-      if (exhausted && accept_timer_ == 0) {
-        // There is no free descriptor. The waiting connection would wake the loop all the time, so
-        // the listener is not watched for a while.
-        loop_.Forget(listener_);
-        accept_timer_ = loop_.At(loop_.Now() + kAcceptAgain, [this] {
-          accept_timer_ = 0;
-          loop_.Watch(listener_, [this] { Accept(); });
-        });
-      }
-      return;
-    }
-    const PeerId peer = next_peer_++;
-    workforce_->Connected(peer);
-    connections_[peer] = std::make_unique<Connection>(
-        loop_, descriptor,
-        Connection::Handlers{.line = [this, peer](std::string_view line) { HeardFrom(peer, line); },
-                             .closed =
-                                 [this, peer] {
-                                   workforce_->Closed(peer);
-                                   Close(peer);
-                                 }});
-  }
+bool LocalSite::HasHost(const std::string& worker, const std::string& secret) {
+  return !secret.empty() && ParseWorkerName(worker) &&
+         secret == ReadSmallFile(FolderOf(worker) + "/secret");
 }
 
 // When a process connects again, or has replaced itself, the messages that it sent on its former
 // connection are handled first.
-void LocalSite::HeardFrom(PeerId peer, std::string_view line) {
-  if (workforce_->IsNewcomer(peer)) {
-    const auto former = connections_.find(workforce_->PeerBefore(line));
-    if (former != connections_.end()) former->second->Drain();
-  }
+void LocalSite::Heard(PeerId peer, std::string_view line) {
+  if (workforce_->IsNewcomer(peer)) reception_.Drain(workforce_->PeerBefore(line));
   workforce_->Heard(peer, line);
 }
 
 // Reads from the connections from which no hello was read yet. A process may have connected, sent
 // messages and ended before the loop handled its connection.
 void LocalSite::HearNewcomers() {
-  Accept();
-  for (const PeerId peer : workforce_->Newcomers()) {
-    if (const auto found = connections_.find(peer); found != connections_.end())
-      found->second->Drain();
-  }
+  reception_.DrainNewcomers();
+  for (const PeerId peer : workforce_->Newcomers()) reception_.Drain(peer);
 }
 
 }  // namespace sluice

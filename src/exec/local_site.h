@@ -11,10 +11,11 @@
 #include "base/result.h"
 #include "control/site.h"
 #include "control/workforce.h"
-#include "exec/connection.h"
 #include "exec/copy_thread.h"
 #include "exec/event_loop.h"
 #include "exec/launch_folder.h"
+#include "exec/reception.h"
+#include "exec/strays.h"
 #include "exec/study_world.h"
 
 namespace sluice {
@@ -23,7 +24,7 @@ namespace sluice {
 // watches them through pidfds, talks to workers through a Unix socket, and keeps files in the
 // store's folder. It works on the event loop's thread, except that checkpoints are copied on a
 // thread of their own. The processes outlive this object.
-class LocalSite final : public Site {
+class LocalSite final : public Site, public Receiver {
  public:
   struct Options {
     StorePaths paths;
@@ -34,14 +35,21 @@ class LocalSite final : public Site {
     std::function<Status()> guard;  // fails once another controller holds the store; may be null
   };
 
-  // `engine` is read whenever a process is started.
-  LocalSite(EventLoop& loop, const Engine& engine, Options options);
+  // What the sites of a controller share, and outlives them. The engine is read whenever a process
+  // is started.
+  struct Shared {
+    EventLoop& loop;
+    Reception& reception;
+    Strays& strays;
+    const Engine& engine;
+  };
+  LocalSite(Shared shared, Options options);
   ~LocalSite() override;
 
   // Must be called before the workforce is opened.
   Status Open(Workforce& workforce);
-  // Begins to accept connections from workers.
-  Status Listen();
+  // Workers that connect are heard from now on. Must be called after the workforce was opened.
+  void Welcome();
 
   Time Now() const override { return loop_.Now(); }
   TimerId At(Time time, std::function<void()> handler) override;
@@ -67,8 +75,13 @@ class LocalSite final : public Site {
   void RemoveCheckpoint(TrialId trial) override;
   void CopyCheckpoint(TrialId from, TrialId to, Work end,
                       std::function<void(const CopyResult&)> done) override;
-  void Send(PeerId peer, const wire::ToWorker& message) override;
-  void Close(PeerId peer) override { connections_.erase(peer); }
+  void Send(PeerId peer, const wire::ToWorker& message) override { reception_.Send(peer, message); }
+  void Close(PeerId peer) override { reception_.Close(peer); }
+
+  bool HasHost(const std::string& worker, const std::string& secret) override;
+  void Connected(PeerId peer) override { workforce_->Connected(peer); }
+  void Heard(PeerId peer, std::string_view line) override;
+  void Closed(PeerId peer) override { workforce_->Closed(peer); }
 
  private:
   // A launcher that is alive.
@@ -82,32 +95,23 @@ class LocalSite final : public Site {
   std::string FolderOf(const std::string& worker) const;
   void AddProcess(const std::string& worker, int pidfd, pid_t child);
   void ProcessEnded(const std::string& worker);
-  void EndStrays();
   void OutputChanged();
   void PollOutput(const std::string& worker);
   void CopiesDone();
-  void Accept();
-  void HeardFrom(PeerId peer, std::string_view line);
   void HearNewcomers();
 
   EventLoop& loop_;
+  Reception& reception_;
+  Strays& strays_;
   const Engine& engine_;
   Options options_;
   TrialFolders folders_;
   Workforce* workforce_ = nullptr;
-  int listener_ = -1;
-  std::pair<dev_t, ino_t> socket_;  // device and inode of the listener's file
   int inotify_ = -1;
-  int copies_done_ = -1;                // eventfd
-  std::unique_ptr<CopyThread> copier_;  // made with the first copy
-  // Whether this process is a subreaper that had no children before. If so, each child that is not
-  // a launcher was left by a dead launcher, and may be killed.
-  bool adopts_ = false;
+  int copies_done_ = -1;                       // eventfd
+  std::unique_ptr<CopyThread> copier_;         // made with the first copy
   std::map<std::string, Process> processes_;   // by worker name
   std::map<int, std::string> output_watches_;  // inotify's number to worker name
-  std::map<PeerId, std::unique_ptr<Connection>> connections_;
-  PeerId next_peer_ = 1;
-  TimerId accept_timer_ = 0;
 };
 
 }  // namespace sluice

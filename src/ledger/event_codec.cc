@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "base/json_reader.h"
 #include "base/json_writer.h"
-#include "engine/note.h"
+#include "engine/parts/note.h"
 #include "policy/policy.h"
 
 namespace sluice {

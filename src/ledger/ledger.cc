@@ -216,7 +216,8 @@ Status Ledger::WriteEvent(StudyId owner, EventSeq seq, const Event& event) {
   return insert_event_.Run();
 }
 
-// The chain so far of a study, or of the events that belong to none, which the caller extends. WriteChains then stores it.
+// The chain so far of a study, or of the events that belong to none, which the caller extends.
+// WriteChains then stores it.
 Result<std::uint64_t*> Ledger::ChainOf(StudyId study) {
   lengthened_.insert(study);
   if (const auto known = chains_.find(study); known != chains_.end()) return &known->second;
@@ -333,6 +334,11 @@ Result<StudyId> NextStudyId(Database& database) {
 
 Status RemoveStudy(Database& database, StudyId study) {
   SLUICE_ASSIGN(const Openings openings, Openings::Read(database));
+  if (openings.IsOpen(study)) {
+    return FailedPrecondition(fmt::format(
+        "{}: study {} is still in the engine that studies share: it is removed once it was closed",
+        database.path(), Number(study)));
+  }
   std::vector<std::uint32_t> companions;
   for (const StudyId companion : openings.CompanionsOf(study))
     companions.push_back(Number(companion));

@@ -100,8 +100,8 @@ Result<StudyId> StudyNamed(Database& database, const std::string& name);
 // names, even if that study is gone.
 Result<StudyId> NextStudyId(Database& database);
 // Removes a study with its trials and snapshots. Its events and reports are removed too, unless a
-// study is left that cannot be replayed without them (Openings::CompanionsOf): then they go with the
-// last such study.
+// study is left that cannot be replayed without them (Openings::CompanionsOf): then they go with
+// the last such study. Fails with failed_precondition while the study is open.
 Status RemoveStudy(Database& database, StudyId study);
 
 }  // namespace sluice

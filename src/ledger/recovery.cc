@@ -65,14 +65,15 @@ std::int64_t Bound(EventSeq seq) {
 
 // The events and reports of one study, or of all, merged in order: those after event `from` and
 // before event `until`.
-class History {
+class WrittenEvents {
  public:
   // `study` 0: of all. The unary plus keeps SQLite from using an index that is in another order.
   // With such an index SQLite would read all events of the study.
-  static Result<History> Of(Database& database, StudyId study, EventSeq from, EventSeq until) {
+  static Result<WrittenEvents> Of(Database& database, StudyId study, EventSeq from,
+                                  EventSeq until) {
     constexpr std::string_view kWhere =
         "WHERE seq > ?1 AND seq < ?2 AND (?3 = 0 OR +study = ?3) ORDER BY seq";
-    History history;
+    WrittenEvents history;
     SLUICE_ASSIGN(history.events_,
                   database.Prepare(fmt::format(
                       "SELECT seq, study, time_us, kind, body FROM events {}", kWhere)));
@@ -123,7 +124,7 @@ class History {
 // Applies what happened to a study while it was alone, and returns the number of events.
 Result<std::int64_t> ReplayAlone(Database& database, StudyId study, EventSeq from, EventSeq until,
                                  Engine& engine) {
-  SLUICE_ASSIGN(History history, History::Of(database, study, from, until));
+  SLUICE_ASSIGN(WrittenEvents history, WrittenEvents::Of(database, study, from, until));
   std::int64_t replayed = 0;
   for (; !history.over(); ++replayed) {
     SLUICE_ASSIGN(const Event event, history.event());
@@ -194,14 +195,14 @@ Result<std::unique_ptr<Engine>> RecoverAlone(Database& database, StudyId study, 
 // Replays the engine that studies share, and the studies that come from it and go into it.
 class Replayer {
  public:
-  // Replays only these studies; empty: all that there are.
+  // Replays only these studies.
   Replayer(Database& database, std::unique_ptr<Engine> shared, std::set<StudyId> only)
       : database_(database), shared_(std::move(shared)), only_(std::move(only)) {}
 
   // Applies all events after `from`. Returns false if a study came that cannot be recovered without
   // replaying what was before `from`.
   Result<bool> Run(EventSeq from) {
-    SLUICE_ASSIGN(History history, History::Of(database_, {}, from, {}));
+    SLUICE_ASSIGN(WrittenEvents history, WrittenEvents::Of(database_, {}, from, {}));
     while (!history.over()) {
       SLUICE_ASSIGN(const bool came, Take(history, /*partly=*/IsSet(from)));
       if (!came) return false;
@@ -216,7 +217,7 @@ class Replayer {
   std::unique_ptr<Engine> TakeAlone(StudyId study) { return std::move(alone_[study]); }
 
  private:
-  Result<bool> Take(const History& history, bool partly) {
+  Result<bool> Take(const WrittenEvents& history, bool partly) {
     const StudyId owner = history.owner();
     if (IsSet(owner) && IsLeftOut(owner)) return true;
     if (history.Creates()) alone_[owner] = std::make_unique<Engine>();
@@ -235,10 +236,10 @@ class Replayer {
     return true;
   }
 
-  bool IsLeftOut(StudyId study) const { return !only_.empty() && !only_.contains(study); }
+  bool IsLeftOut(StudyId study) const { return !only_.contains(study); }
 
-  // Whether this event, which belongs to no study, is of the time in which studies that are left out
-  // were in the engine.
+  // Whether this event, which belongs to no study, is of the time in which studies that are left
+  // out were in the engine.
   bool IsOfOthers(const Event& event) {
     if (const auto* opened = std::get_if<StudyOpened>(&event.body)) {
       if (!IsLeftOut(opened->study)) return false;
@@ -298,7 +299,12 @@ Result<std::unique_ptr<Engine>> RecoverShared(Database& database, Recover how,
   if (how == Recover::kFromSnapshot) {
     SLUICE_ASSIGN(Loaded loaded, LoadSnapshot(database, {}));
     if (loaded.engine != nullptr) {
-      Replayer replayer(database, std::move(loaded.engine), {});
+      // Other studies may have been removed since, with their events.
+      std::set<StudyId> only;
+      for (const auto& study : loaded.engine->studies())
+        only.merge(openings.CompanionsOf(study->id));
+      for (const StudyId study : openings.open()) only.merge(openings.CompanionsOf(study));
+      Replayer replayer(database, std::move(loaded.engine), std::move(only));
       SLUICE_ASSIGN(const bool whole, replayer.Run(loaded.seq));
       Set(replayed, replayer.replayed());
       if (whole) return replayer.TakeShared();

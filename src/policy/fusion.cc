@@ -55,7 +55,7 @@ double Fusion::Throughput(int trials) const {
 }
 
 double Fusion::Quickness(const Device& device, int trials) const {
-  if (!device.IsLent() || trials == 0) return 1;
+  if (device.IsOwn() || trials == 0) return 1;
   SpeedSituation own{.shape = std::string(study_.shape), .kind = device.kind, .fused = trials};
   const SpeedEstimate there = speeds_.Ask(own);
   own.lent = true;
@@ -87,7 +87,7 @@ std::vector<const Device*> Fusion::Home(const Cluster& cluster, const WorkView& 
   std::vector<const Device*> home;
   for (const Node& node : cluster.nodes()) {
     for (const Device& device : node.devices) {
-      if (node.up && !device.IsLent() && MostOn(device) > 0 && !held.contains(&device))
+      if (node.up && device.IsOwn() && MostOn(device) > 0 && !held.contains(&device))
         home.push_back(&device);
     }
   }

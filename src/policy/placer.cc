@@ -87,7 +87,7 @@ class Pool {
       if (!node.up) continue;
       cpus_ += free.FreeCpus(NodeId(n + 1));
       for (std::uint32_t d = 0; d < node.devices.size(); ++d)
-        if (!node.devices[d].IsLent()) gpus_ += free.FreeShare(NodeId(n + 1), DeviceId(d));
+        if (node.devices[d].IsOwn()) gpus_ += free.FreeShare(NodeId(n + 1), DeviceId(d));
     }
   }
 
@@ -129,8 +129,7 @@ std::vector<NodeId> QuickestFirst(const Cluster& cluster, const SpeedModel& spee
 
 std::vector<Placement> Place(const Cluster& cluster, const std::vector<Wanted>& wanted,
                              const SpeedModel* speeds) {
-  Cluster free;
-  free.SetNodes(cluster.nodes());
+  Cluster free = cluster.Emptied();
   return PlaceIn(free, cluster, wanted, speeds);
 }
 

@@ -18,16 +18,25 @@ Grant FreeOf(const Cluster& cluster, NodeId id, const Demand& demand) {
   const std::size_t wanted =
       demand.gpus < kWhole ? 1 : static_cast<std::size_t>(demand.gpus / kWhole);
   // A trial on several devices takes all of each. A trial on one may take a share of it.
+  const std::vector<Device>& all = cluster.node(id).devices;
   const auto free = [&](DeviceId device) { return cluster.FreeShare(id, device); };
+  const auto free_bytes = [&](DeviceId device) {
+    const std::int64_t used = cluster.Used(id)[Number(device)].memory_bytes;
+    return std::max<std::int64_t>(0, all[Number(device)].memory_bytes - used);
+  };
   std::vector<DeviceId>& devices = grant.devices;
-  for (std::uint32_t d = 0; d < cluster.node(id).devices.size(); ++d) {
+  for (std::uint32_t d = 0; d < all.size(); ++d) {
     const bool some = free(DeviceId(d)) >= (wanted > 1 ? kWhole : 1);
-    if (some && !cluster.node(id).devices[d].IsLent()) devices.push_back(DeviceId(d));
+    const bool could = all[d].memory_bytes >= demand.memory_bytes;
+    if (some && could && all[d].IsOwn()) devices.push_back(DeviceId(d));
   }
   if (devices.empty()) return {};
-  std::ranges::stable_sort(devices, std::greater{}, free);
+  std::ranges::stable_sort(devices, std::greater{}, [&](DeviceId device) {
+    return std::pair(std::min(free(device), demand.gpus), free_bytes(device));
+  });
   if (devices.size() > wanted) devices.resize(wanted);
   grant.gpu_share = std::min({demand.gpus, kWhole, free(devices.back())});
+  grant.memory_bytes = std::min(demand.memory_bytes, free_bytes(devices.back()));
   return grant;
 }
 

@@ -64,7 +64,8 @@ struct Ruling {
 //              trials then wait no longer. If more trials come after all (because the study is
 //              resumed), they are admitted as usual;
 //   Next       when devices are free. Returns a group of paused trials worth resuming, or nothing;
-//   Ready      after a report: whether to call Next although no launch has ended since.
+//   Ready      after a report: whether to call Next although no launch has ended since;
+//   MayResume  whether Next might return something now.
 // A ruling on a trial other than the one that reported is a kStop or a kFork: only Next resumes
 // paused trials. The donor of a kFork has not ended and is not the loser. The target of a
 // kFork is beyond the work that the donor has reported.
@@ -78,6 +79,7 @@ class Stopper {
   virtual std::vector<Ruling> Closed() { return {}; }
   virtual std::optional<TrialGroup> Next() = 0;
   virtual bool Ready() const { return false; }
+  virtual bool MayResume() const { return Ready(); }
   // Whether trials with the same target belong together: they are one group, however many Next
   // calls or admissions they come from.
   virtual bool Gathers() const { return false; }

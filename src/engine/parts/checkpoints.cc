@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/note.h"
+#include "engine/parts/note.h"
 
 namespace sluice {
 

@@ -1,9 +1,10 @@
 #include "engine/parts/divider.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <utility>
 
-#include "base/planted.h"
 #include "cluster/width.h"
 
 namespace sluice {
@@ -52,25 +53,61 @@ bool Division::IsFor(StudyId study) const {
   });
 }
 
-Cluster Division::PartOf(const Cluster& cluster, StudyId study) const {
-  Cluster part = cluster;
+Cluster Division::PartOf(const Cluster& cluster, const Study& study) const {
+  Cluster taken = cluster;
   for (const Reservation& reservation : reserved_) {
-    if (reservation.study != study) part.TakeAsMeasured(reservation.grant);
+    if (reservation.study != study.id) taken.TakeAsMeasured(reservation.grant);
   }
-  return part;
+  Cluster others = taken;
+  for (const TrialId id : study.running) others.Release(study.trial(id).launch.grant);
+  return taken.Without(others);
 }
 
 // Nothing is divided while one study has all there is.
-Division Divider::Divide() const {
+Division Divider::Divide() {
   std::vector<Sharer> sharers;
   if (AreShared()) {
     const ClusterSize size(state_.cluster);
     const double usual_seconds = UsualSeconds();
     for (const auto& study : state_.studies) {
-      if (WantsOf(*study) > 0) sharers.push_back(SharerOf(*study, usual_seconds, size));
+      if (study->active()) sharers.push_back(SharerOf(*study, usual_seconds, size));
     }
+    ForgiveIdleTime(sharers);
   }
   return Division(sluice::Divide(state_.cluster, std::move(sharers)));
+}
+
+// Time in which a study had nothing to start is no credit: once it has work again, it has had as
+// much for its weight as the study that has had least. Otherwise it would get every device for as
+// long as it was idle.
+void Divider::ForgiveIdleTime(std::vector<Sharer>& sharers) {
+  const auto key = [](const Sharer& sharer) { return sharer.had / sharer.weight; };
+  double least = std::numeric_limits<double>::infinity();
+  for (const Sharer& sharer : sharers) {
+    if (sharer.wants > 0 && state_.study(sharer.study).use.wanted)
+      least = std::min(least, key(sharer));
+  }
+  for (Sharer& sharer : sharers) {
+    Study& study = state_.study(sharer.study);
+    if (study.declined) continue;
+    const bool wanted = std::exchange(study.use.wanted, sharer.wants > 0);
+    const bool wants_again = sharer.wants > 0 && !wanted;
+    if (!wants_again || !std::isfinite(least) || key(sharer) >= least) continue;
+    study.use.had += (least - key(sharer)) * sharer.weight;
+    sharer.had = least * sharer.weight;
+  }
+}
+
+bool Divider::MayBorrow(const Study& study) const {
+  const auto lends = [](const Node& node) { return node.up && node.Lends(); };
+  return study.active() && study.policy->traits().can.borrows && study.demand.lent &&
+         std::ranges::any_of(state_.cluster.nodes(), lends) && WantsOf(study) > 0;
+}
+
+bool Divider::IsAtItsEnd(const Study& study) const {
+  return AreShared() && study.active() && study.count(TrialState::kPaused) > 0 &&
+         study.running.empty() && study.waiting.empty() && study.asked == study.answered &&
+         transfers_.AllMade(study) && !study.stopper->MayResume();
 }
 
 // Also while a study leaves: others are to get what it frees.
@@ -97,7 +134,8 @@ int Divider::WantsOf(const Study& study) const {
   std::int64_t trials = static_cast<std::int64_t>(study.asked - study.answered);
   for (const TrialId id : study.waiting) trials += study.IsReady(study.trial(id), state_.now);
   if (!study.has_enough_room && transfers_.MayMakeMore(study))
-    trials += transfers_.Left(study) + study.count(TrialState::kPaused);
+    trials += transfers_.Left(study) +
+              (study.stopper->MayResume() ? study.count(TrialState::kPaused) : 0);
   if (study.spec.parallelism > 0) {
     const auto running = static_cast<std::int64_t>(study.running.size());
     trials = std::min(trials, std::max<std::int64_t>(0, study.spec.parallelism - running));
@@ -112,7 +150,7 @@ Sharer Divider::SharerOf(const Study& study, double usual_seconds, const Cluster
   use.Settle(state_.now, size);
   const double seconds = study.launch_took.count > 0 ? study.launch_took.seconds : usual_seconds;
   return {.study = study.id,
-          .weight = Planted("no-weights") ? 1 : study.spec.weight,
+          .weight = study.spec.weight,
           .had = use.had + StillToTake(state_, study, seconds, size),
           .seconds = seconds,
           .demand = NextDemand(study),

@@ -17,8 +17,9 @@ class Division {
   bool empty() const { return reserved_.empty(); }
   // Whether room for a trial is kept for the study.
   bool IsFor(StudyId study) const;
-  // The cluster as this study is to see it: all that is kept for others is taken.
-  Cluster PartOf(const Cluster& cluster, StudyId study) const;
+  // The part of the cluster that this study has: all but what others hold, and what is kept for
+  // them.
+  Cluster PartOf(const Cluster& cluster, const Study& study) const;
 
  private:
   std::vector<Reservation> reserved_;
@@ -27,18 +28,23 @@ class Division {
 // Divides the devices among the studies that have work, by their weights.
 class Divider {
  public:
-  Divider(const EngineState& state, const Transfers& transfers)
-      : state_(state), transfers_(transfers) {}
+  Divider(EngineState& state, const Transfers& transfers) : state_(state), transfers_(transfers) {}
 
-  Division Divide() const;
+  Division Divide();
+  // Whether the study may use lent devices, which are not divided, and has trials for them.
+  bool MayBorrow(const Study& study) const;
+  // Whether the study has only paused trials, and none of them may go on: while others have the
+  // devices, it is not asked about them.
+  bool IsAtItsEnd(const Study& study) const;
 
  private:
   bool AreShared() const;
+  void ForgiveIdleTime(std::vector<Sharer>& sharers);
   double UsualSeconds() const;
   int WantsOf(const Study& study) const;
   Sharer SharerOf(const Study& study, double usual_seconds, const ClusterSize& size) const;
 
-  const EngineState& state_;
+  EngineState& state_;
   const Transfers& transfers_;
 };
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/planted.h"
-#include "engine/note.h"
+#include "engine/parts/note.h"
 
 namespace sluice {
 namespace {

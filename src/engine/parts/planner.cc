@@ -46,9 +46,22 @@ void Planner::PlanTogether() {
   while (PlanOnce(*state_.only_policy, state_.cluster, all)) continue;
 }
 
-// Each study is planned by its own policy, on its part of the cluster: the studies that want a plan,
-// and those that room is kept for. A study that does nothing with its room leaves it to the others.
+// Whether a launch leaves so that its trial is placed again.
+bool Planner::AnyMoves(const Study& study) {
+  return std::ranges::any_of(study.running, [&](TrialId id) {
+    const Trial& trial = study.trial(id);
+    return trial.leaving && trial.leave_reason == StopReason::kYield;
+  });
+}
+
+// Each study is planned by its own policy, on its part of the cluster: the studies that want a
+// plan, and those that room is kept for. A study that does nothing with its room leaves it to the
+// others.
 void Planner::PlanApart(std::set<StudyId> wanted) {
+  for (auto& study : state_.studies) {
+    if (divider_.MayBorrow(*study)) wanted.insert(study->id);
+    if (divider_.IsAtItsEnd(*study)) study->has_enough_room = true;
+  }
   bool again = true;
   while (again) {
     again = false;
@@ -61,21 +74,22 @@ void Planner::PlanApart(std::set<StudyId> wanted) {
       if (division.empty()) {
         more = PlanOnce(*study->policy, state_.cluster, {study.get()});
       } else {
-        Cluster part = division.PartOf(state_.cluster, study->id);
+        Cluster part = division.PartOf(state_.cluster, *study);
         more = PlanOnce(*study->policy, part, {study.get()});
       }
       if (!more) wanted.erase(study->id);
-      // Room is kept for a study while its proposals are on their way.
+      // Room is kept for a study while its proposals are on their way, or its trials move.
       const bool did_something = more || state_.commands.size() != before;
-      study->declined = has_room && !did_something && study->asked == study->answered;
+      const bool waits = study->asked != study->answered || AnyMoves(*study);
+      study->declined = has_room && !did_something && !waits;
       again = again || did_something || study->declined;
     }
   }
 }
 
-// Asks the policy for a plan for these studies on this cluster, which is all or a part of the whole,
-// and carries it out. Returns whether there is more to
-// plan: trials were added, or a study leaves room.
+// Asks the policy for a plan for these studies on this cluster, which is all or a part of the
+// whole, and carries it out. Returns whether there is more to plan: trials were added, or a study
+// leaves room.
 bool Planner::PlanOnce(Policy& policy, Cluster& cluster, const Studies& studies) {
   const Plan plan = policy.Propose(cluster, viewer_.View(policy, studies), state_.now);
   StartPlaced(plan, cluster, studies);

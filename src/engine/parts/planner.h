@@ -32,6 +32,7 @@ class Planner {
  private:
   void PlanTogether();
   void PlanApart(std::set<StudyId> wanted);
+  static bool AnyMoves(const Study& study);
   bool PlanOnce(Policy& policy, Cluster& cluster, const Studies& studies);
   void StartPlaced(const Plan& plan, Cluster& cluster, const Studies& studies);
   static int CapacityOf(const Study& study, BundleId bundle);

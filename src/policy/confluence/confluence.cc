@@ -99,8 +99,7 @@ Plan ByLength(const Cluster& cluster, const WorkView& work, Time now, bool& keep
   // Running trials stay, except elastic trials that can be moved: these are placed again, one study
   // after the other. Until its study's turn, such a trial holds its devices in `free`. So no trial
   // makes way for a trial of another study, which would cost a start-up and gain nothing.
-  Cluster free;
-  free.SetNodes(cluster.nodes());
+  Cluster free = cluster.Emptied();
   std::vector<TrialKey> leaving;
   std::vector<const WorkItem*> held;  // elastic trials of studies still to be planned
   const auto is_elastic = [&](const WorkItem& item) {

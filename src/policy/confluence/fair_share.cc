@@ -52,7 +52,7 @@ Milli ThriftyWidth(const Cluster& cluster, const SpeedModel& speeds, const Study
   if (on_cores) kinds[""] = 1;
   for (const Node& node : cluster.nodes()) {
     for (const Device& device : node.devices)
-      if (node.up && !device.IsLent() && !on_cores) kinds[device.kind] += 1;
+      if (node.up && device.IsOwn() && !on_cores) kinds[device.kind] += 1;
   }
   Milli best = least;
   double does = 0;

@@ -25,7 +25,7 @@ void FixedWidthPacker::ListSpots() {
     if (!nodes[n].up) continue;
     spots_.push_back({.node = NodeId(n + 1), .device = -1, .kind = 0, .running = {}});
     for (std::uint32_t d = 0; d < nodes[n].devices.size(); ++d) {
-      if (nodes[n].devices[d].IsLent()) continue;
+      if (!nodes[n].devices[d].IsOwn()) continue;
       const std::string_view name = nodes[n].devices[d].kind;
       const auto known = std::ranges::find(kinds_.begin() + 1, kinds_.end(), name);
       const auto kind = static_cast<std::size_t>(known - kinds_.begin());

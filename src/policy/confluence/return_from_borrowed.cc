@@ -66,7 +66,7 @@ std::vector<TrialKey> ReturnFromBorrowed(const Cluster& cluster, const WorkView&
     const std::size_t number = Number(item.grant->devices.front());
     const std::vector<Device>& there = cluster.node(item.grant->node).devices;
     if (number >= there.size()) continue;
-    if (!there[number].IsLent()) {
+    if (there[number].IsOwn()) {
       ++home;
       longest = std::max(longest, left);
       continue;

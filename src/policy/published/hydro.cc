@@ -26,6 +26,9 @@ constexpr double kTransferFrom = 0.5;
 // is a guess: not measured.
 constexpr double kReportsWithin = 0.5;
 
+// Whether a device is one of the lent devices, or one of the own devices.
+bool IsOf(const Device& device, bool lent) { return lent ? device.IsLent() : device.IsOwn(); }
+
 // A bundle that runs or is to be started.
 struct Bundle {
   Grant grant;                     // of each further member
@@ -160,7 +163,7 @@ class HydroStudyPlan {
     for (const Node& node : cluster.nodes()) {
       if (!node.up) continue;
       count += std::ranges::count_if(node.devices, [&](const Device& device) {
-        return device.IsLent() == lent && fusion_.MostOn(device) > 0;
+        return IsOf(device, lent) && fusion_.MostOn(device) > 0;
       });
     }
     return static_cast<int>(count);
@@ -280,7 +283,7 @@ class HydroStudyPlan {
       for (std::uint32_t d = 0; nodes[n].up && d < nodes[n].devices.size(); ++d) {
         const Device& device = nodes[n].devices[d];
         if (!Wants() || (lent && ToDo() <= home_)) return;
-        if (device.IsLent() != lent || free.Used(node)[d].clients > 0) continue;
+        if (!IsOf(device, lent) || free.Used(node)[d].clients > 0) continue;
         const int full = fusion_.MostOn(device);
         const int most = std::min(full, lent ? MostLent(device, free, full) : even_);
         if (most == 0) continue;

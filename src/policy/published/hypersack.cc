@@ -50,7 +50,7 @@ void HyperSack::TakeStock(const Cluster& cluster) {
     if (!nodes[n].up) continue;
     for (std::uint32_t d = 0; d < nodes[n].devices.size(); ++d) {
       const std::string& name = nodes[n].devices[d].kind;
-      if (nodes[n].devices[d].IsLent()) {
+      if (!nodes[n].devices[d].IsOwn()) {
         spots_[n].push_back({});
         continue;
       }

@@ -27,6 +27,7 @@ class AshaPromotion final : public Stopper {
   std::vector<Ruling> Report(TrialId trial, Work work, double value) override;
   std::vector<Ruling> End(TrialId trial, bool failed) override;
   std::optional<TrialGroup> Next() override;
+  bool MayResume() const override { return true; }  // only Next knows
 
   void Save(StateWriter& writer) const override { book_.Save(writer); }
   Status Load(StateReader& reader) override;

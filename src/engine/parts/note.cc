@@ -1,4 +1,4 @@
-#include "engine/note.h"
+#include "engine/parts/note.h"
 
 #include <cstddef>
 

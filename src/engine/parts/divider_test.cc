@@ -28,7 +28,7 @@ double PartOfFirst(const std::string& first, const std::string& second, double w
   return engine.had(a) / (engine.had(a) + engine.had(b));
 }
 
-TEST(EngineSharingTest, AStudyHasDevicesInProportionToItsWeightUnderEveryPolicy) {
+TEST(DividerTest, AStudyHasDevicesInProportionToItsWeightUnderEveryPolicy) {
   for (const std::string policy : {"fifo", "lpt", "fluid-static", "fluid-dynamic", "confluence"}) {
     for (const std::string other : {"fifo", "confluence"}) {
       SCOPED_TRACE(policy + " beside " + other);
@@ -39,14 +39,14 @@ TEST(EngineSharingTest, AStudyHasDevicesInProportionToItsWeightUnderEveryPolicy)
   }
 }
 
-TEST(EngineSharingTest, LongAndShortTrialsHaveTheirPartsOverTime) {
+TEST(DividerTest, LongAndShortTrialsHaveTheirPartsOverTime) {
   EXPECT_NEAR(PartOfFirst("fifo", "fifo", 1, 0.5, 0.5), 0.5, 0.03);
   EXPECT_NEAR(PartOfFirst("fifo", "fifo", 1, 5, 0.5), 0.5, 0.05);
   EXPECT_NEAR(PartOfFirst("fifo", "fifo", 3, 0.5, 2), 0.75, 0.05);
   EXPECT_NEAR(PartOfFirst("fifo", "fifo", 9, 1, 1, NodeOf(10 * kWhole)), 0.9, 0.03);
 }
 
-TEST(EngineSharingTest, GpusAreSharedUnderEveryPolicy) {
+TEST(DividerTest, GpusAreSharedUnderEveryPolicy) {
   constexpr auto kGpu = "resources: {cpus: 1, gpus: 1, memory: 100MiB}\n";
   for (const PolicyTraits& policy : Policies()) {
     if (policy.needs.deadline) continue;
@@ -61,7 +61,7 @@ TEST(EngineSharingTest, GpusAreSharedUnderEveryPolicy) {
   }
 }
 
-TEST(EngineSharingTest, AllDevicesAreForTheStudyThatIsLeft) {
+TEST(DividerTest, AllDevicesAreForTheStudyThatIsLeft) {
   SharedEngine engine(NodeOf(4 * kWhole));
   const StudyId a = engine.Add(Lines("fifo", 8, 1), 1);
   const StudyId b = engine.Add(Lines("confluence", 40, 1), 1);
@@ -73,7 +73,7 @@ TEST(EngineSharingTest, AllDevicesAreForTheStudyThatIsLeft) {
   EXPECT_NEAR(engine.now(), 12, 0.1) << "no core was idle";
 }
 
-TEST(EngineSharingTest, ANewStudyGetsTheNextFreeDevices) {
+TEST(DividerTest, ANewStudyGetsTheNextFreeDevices) {
   SharedEngine engine(NodeOf(2 * kWhole));
   const StudyId a = engine.Add(Lines("fifo", 100, 1), 3);
   engine.RunUntil(31);
@@ -84,7 +84,7 @@ TEST(EngineSharingTest, ANewStudyGetsTheNextFreeDevices) {
   EXPECT_EQ(engine.running(b), 2) << "what the first had before does not count";
 }
 
-TEST(EngineSharingTest, AWideTrialDoesNotStarveBesideNarrowOnes) {
+TEST(DividerTest, AWideTrialDoesNotStarveBesideNarrowOnes) {
   SharedEngine engine(NodeOf(4 * kWhole));
   const StudyId narrow = engine.Add(Lines("fifo", 400, 1), 0.7);
   engine.RunUntil(0.3);
@@ -94,7 +94,7 @@ TEST(EngineSharingTest, AWideTrialDoesNotStarveBesideNarrowOnes) {
   EXPECT_GT(engine.had(narrow), 50);
 }
 
-TEST(EngineSharingTest, APausedStudyLeavesItsDevicesToOthersUntilItIsResumed) {
+TEST(DividerTest, APausedStudyLeavesItsDevicesToOthersUntilItIsResumed) {
   SharedEngine engine(NodeOf(2 * kWhole));
   const StudyId a = engine.Add(Lines("fifo", 100, 1), 1);
   const StudyId b = engine.Add(Lines("fifo", 100, 1), 1);
@@ -110,7 +110,7 @@ TEST(EngineSharingTest, APausedStudyLeavesItsDevicesToOthersUntilItIsResumed) {
   EXPECT_NEAR(engine.had(a) - before, 20, 2);
 }
 
-TEST(EngineSharingTest, AStudyThatIsClosedAndOpenedGoesOnWhereItWas) {
+TEST(DividerTest, AStudyThatIsClosedAndOpenedGoesOnWhereItWas) {
   SharedEngine engine(NodeOf(2 * kWhole));
   const StudyId a = engine.Add(Lines("confluence", 20, 1), 1);
   const StudyId b = engine.Add(Lines("confluence", 20, 1), 1);
@@ -131,7 +131,7 @@ TEST(EngineSharingTest, AStudyThatIsClosedAndOpenedGoesOnWhereItWas) {
   EXPECT_EQ(engine.study(b).count(TrialState::kComplete), 20);
 }
 
-TEST(EngineSharingTest, TheStateOfSeveralStudiesIsSavedAndLoaded) {
+TEST(DividerTest, TheStateOfSeveralStudiesIsSavedAndLoaded) {
   SharedEngine engine(NodeOf(3 * kWhole));
   std::vector<StudyCreated> specs;
   for (const std::string policy : {"fifo", "confluence", "fluid-dynamic"}) {
