@@ -372,10 +372,10 @@ void Engine::AddUnfinished(const Study& study, std::vector<Command>& commands) c
 
 void Engine::Open(std::unique_ptr<Engine> alone) {
   SLUICE_CHECK(alone->state_.studies.size() == 1, "a study comes from an engine of its own");
+  (void)alone->TakeChanged();
   std::unique_ptr<Study> study = std::move(alone->state_.studies.front());
   SLUICE_CHECK(state_.FindStudy(study->id) == nullptr, "a study is in one engine");
   state_.now = std::max(state_.now, alone->state_.now);
-  (void)alone->TakeChanged();
   alone->state_.speeds.MoveStudy(study->spec.name, state_.speeds);
   state_.TakeHeld(*study);
   const auto after = std::ranges::upper_bound(state_.studies, study->id, {},

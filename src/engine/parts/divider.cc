@@ -81,20 +81,23 @@ Division Divider::Divide() {
 // much for its weight as the study that has had least. Otherwise it would get every device for as
 // long as it was idle.
 void Divider::ForgiveIdleTime(std::vector<Sharer>& sharers) {
-  const auto key = [](const Sharer& sharer) { return sharer.had / sharer.weight; };
+  state_.SettleUse();
+  const auto had = [this](const Sharer& sharer) {
+    return state_.study(sharer.study).use.had / sharer.weight;
+  };
   double least = std::numeric_limits<double>::infinity();
   for (const Sharer& sharer : sharers) {
     if (sharer.wants > 0 && state_.study(sharer.study).use.wanted)
-      least = std::min(least, key(sharer));
+      least = std::min(least, had(sharer));
   }
   for (Sharer& sharer : sharers) {
     Study& study = state_.study(sharer.study);
     if (study.declined) continue;
     const bool wanted = std::exchange(study.use.wanted, sharer.wants > 0);
-    const bool wants_again = sharer.wants > 0 && !wanted;
-    if (!wants_again || !std::isfinite(least) || key(sharer) >= least) continue;
-    study.use.had += (least - key(sharer)) * sharer.weight;
-    sharer.had = least * sharer.weight;
+    const double missed = (least - had(sharer)) * sharer.weight;
+    if (sharer.wants == 0 || wanted || !std::isfinite(least) || missed <= 0) continue;
+    study.use.had += missed;
+    sharer.had += missed;
   }
 }
 

@@ -131,6 +131,103 @@ TEST(DividerTest, AStudyThatIsClosedAndOpenedGoesOnWhereItWas) {
   EXPECT_EQ(engine.study(b).count(TrialState::kComplete), 20);
 }
 
+// A policy that could use all devices plans on those of its study only.
+TEST(DividerTest, AnElasticTrialTakesWhatItsStudyHas) {
+  for (const std::string policy : {"fluid-dynamic", "fluid-static", "confluence"}) {
+    SCOPED_TRACE(policy);
+    SharedEngine engine(NodeOf(16 * kWhole, 4));
+    const StudyId narrow = engine.Add("resources: {cpus: 1, gpus: 1}\n" + Lines("fifo", 400, 1), 1);
+    engine.RunUntil(0.5);
+    const StudyId wide =
+        engine.Add("resources: {cpus: 1, gpus: [1, 4]}\n" + Lines(policy, 3, 1), 2);
+    engine.RunUntil(10);
+    EXPECT_TRUE(engine.study(wide).finished);
+    EXPECT_GT(engine.had(narrow), 25);
+  }
+}
+
+TEST(DividerTest, AStudyOfOneTrialAtATimeIsNotHeldUpByAnothersDevice) {
+  for (const PolicyTraits& policy : Policies()) {
+    if (policy.needs.deadline) continue;
+    SCOPED_TRACE(policy.name);
+    const std::string gpu = "resources: {cpus: 1, gpus: 1, memory: 100MiB}\n";
+    SharedEngine engine(NodeOf(16 * kWhole, 3));
+    const StudyId slow = engine.Add(gpu + "parallelism: 1\n" + Lines("fifo", 2, 1), 1000);
+    const StudyId other = engine.Add(gpu + Lines("fifo", 900, 1), 1);
+    const StudyId one =
+        engine.Add(gpu + "parallelism: 1\n" + Lines(std::string(policy.name), 5, 1), 1);
+    engine.RunUntil(30);
+    EXPECT_TRUE(engine.study(one).finished);
+    EXPECT_EQ(engine.running(slow), 1);
+    EXPECT_EQ(engine.running(other), 2);
+  }
+}
+
+TEST(DividerTest, WhatWasKeptForAStudyThatPausesGoesToOthersAtOnce) {
+  SharedEngine engine(NodeOf(4 * kWhole, 2));
+  const std::string one = "resources: {cpus: 1, gpus: 1}\n";
+  const StudyId busy = engine.Add(one + Lines("fifo", 9, 1), 100);
+  const StudyId wide = engine.Add("resources: {cpus: 1, gpus: 2}\n" + Lines("fifo", 9, 1), 1);
+  engine.RunUntil(10);
+  engine.Happen(TrialStopAsked{{busy, TrialId(1)}});
+  EXPECT_EQ(engine.running(busy), 1) << "the device is kept";
+  engine.Happen(StudyPauseAsked{wide});
+  EXPECT_EQ(engine.running(busy), 2);
+}
+
+TEST(DividerTest, IdleTimeIsNoCredit) {
+  SharedEngine engine(NodeOf(4 * kWhole));
+  const StudyId a = engine.Add("parallelism: 1\n" + Lines("fifo", 2, 1), 40);
+  const StudyId b = engine.Add(Lines("fifo", 4000, 1), 1);
+  engine.RunUntil(60);
+  EXPECT_NEAR(engine.had(b), 180, 10);
+  // From now on the first study could use all cores.
+  engine.Happen(StudyPauseAsked{a});
+  engine.Happen(StudyResumed{a, 100, {}});
+  const double before = engine.had(b);
+  engine.RunUntil(100);
+  EXPECT_GT(engine.had(b) - before, 70) << "the second still has half";
+}
+
+TEST(DividerTest, LargeMemoryDoesNotStarveBesideSmall) {
+  SharedEngine engine(NodeOf(16 * kWhole, 1));  // a GPU of 1 GiB
+  const StudyId small =
+      engine.Add("resources: {cpus: 1, gpus: 0.1, memory: 300MiB}\n" + Lines("fifo", 900, 1), 1);
+  engine.RunUntil(0.3);
+  const StudyId large =
+      engine.Add("resources: {cpus: 1, gpus: 0.3, memory: 700MiB}\n" + Lines("fifo", 5, 1), 1);
+  engine.RunUntil(40);
+  EXPECT_TRUE(engine.study(large).finished);
+  EXPECT_FALSE(engine.study(small).finished);
+}
+
+TEST(DividerTest, LaunchesOfAStudyThatComesAreTakenOver) {
+  SharedEngine engine(NodeOf(2 * kWhole, 2));
+  const StudyId a = engine.Add(Lines("fifo", 9, 1), 1);
+  // The other ran on a machine with more devices, and on a node that is not there.
+  const StudyCreated created{.study = StudyId(9),
+                             .source = "",
+                             .folder = "/",
+                             .seed = 1,
+                             .spec = SpecOf("resources: {cpus: 1, gpus: 1}\ntrials: 8\n" +
+                                                std::string("timeouts: {report: 10s}\n"),
+                                            "old")};
+  auto alone = NewEngine();
+  (void)alone->Apply({At(0), created});
+  (void)alone->Apply({At(0), ControllerStarted{{NodeOf(4 * kWhole, 3), NodeOf(4 * kWhole, 1)}}});
+  for (std::uint64_t i = 0; i < 4; ++i)
+    (void)alone->Apply({At(0), Proposed{StudyId(9), i, Point{0.5}}});
+  ASSERT_EQ(alone->running(), 4);
+  engine.RunUntil(0.5);
+  engine.engine().Open(std::move(alone));
+  (void)engine.engine().Apply({At(100), StudyOpened{StudyId(9)}});
+  const Study& old = engine.study(StudyId(9));
+  EXPECT_EQ(old.count(TrialState::kRunning), 3) << "one was on the node that is not there";
+  (void)engine.engine().Apply({At(101), Woken{}});
+  EXPECT_EQ(old.count(TrialState::kRunning), 3) << "they had no time to report yet";
+  EXPECT_EQ(engine.running(a), 2) << "nothing was taken away";
+}
+
 TEST(DividerTest, TheStateOfSeveralStudiesIsSavedAndLoaded) {
   SharedEngine engine(NodeOf(3 * kWhole));
   std::vector<StudyCreated> specs;
