@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 
+#include "base/check.h"
 #include "base/planted.h"
 #include "base/text.h"
 #include "engine/observation.h"
@@ -168,6 +169,11 @@ void Controller::Close(StudyId id) {
   if (!engine_->studies().empty())
     farewell_.snapshots.push_back(SnapshotOf(*engine_, owner_, last_));
   runs_.erase(id);
+}
+
+void Controller::GoOnAfter(EventSeq last) {
+  SLUICE_CHECK(IsWritten(), "a ledger has one writer at a time");
+  last_ = last;
 }
 
 bool Controller::Over() const {

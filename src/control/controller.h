@@ -85,6 +85,11 @@ class Controller {
   // Lets a study go that is idle. What is known of it is written with the next batch.
   void Close(StudyId study);
 
+  // Someone else has written events about studies that are not here, the last of them `last`. There
+  // must be nothing to write here meanwhile (IsWritten).
+  void GoOnAfter(EventSeq last);
+  bool IsWritten() const { return gathered_.empty() && farewell_.empty() && !committer_.busy(); }
+
   // Submits the gathered events, if the committer is free. If there are none, carries out the
   // waiting commands and acknowledgements at once, since they wait for no commit. To be called once
   // the controller has been told all that has happened so far.

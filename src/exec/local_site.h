@@ -14,7 +14,7 @@
 #include "exec/copy_thread.h"
 #include "exec/event_loop.h"
 #include "exec/launch_folder.h"
-#include "exec/reception.h"
+#include "exec/socket/reception.h"
 #include "exec/strays.h"
 #include "exec/study_world.h"
 

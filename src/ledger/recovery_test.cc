@@ -30,8 +30,7 @@ TEST(RecoveryTest, EventsSnapshotAndLiveEngineAgree) {
 
     const TestFolder folder;
     auto ledger = OpenLedger(folder / "s.db");
-    ASSERT_TRUE(
-        ledger->database().Execute("PRAGMA synchronous = OFF"));  // this test has no power cuts
+    DoNotSync(*ledger);
     auto live = NewEngine();
     Recorder recorder(*ledger, kStudy, 1000);
     Random random(seed);

@@ -26,9 +26,7 @@ using ::testing::UnorderedElementsAre;
 // Writes what happens to studies that come and go, as a controller would.
 class SharedStore {
  public:
-  explicit SharedStore(std::uint64_t seed) : random_(seed) {
-    SLUICE_CHECK(ledger_->database().Execute("PRAGMA synchronous = OFF").has_value(), "it is set");
-  }
+  explicit SharedStore(std::uint64_t seed) : random_(seed) { DoNotSync(*ledger_); }
 
   Ledger& ledger() { return *ledger_; }
   Database& database() { return ledger_->database(); }

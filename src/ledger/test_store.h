@@ -90,6 +90,11 @@ inline std::unique_ptr<Ledger> OpenLedger(const std::string& path) {
   return std::move(*ledger);
 }
 
+// For tests without power cuts: commits do not wait for the disk.
+inline void DoNotSync(Ledger& ledger) {
+  SLUICE_CHECK(ledger.database().Execute("PRAGMA synchronous = OFF").has_value(), "it is set");
+}
+
 // Writes everything that happened to the engine of a test into a new store.
 inline void WriteHistory(const TestEngine& test, Ledger& ledger, bool snapshot = false) {
   auto engine = NewEngine();

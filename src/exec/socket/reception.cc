@@ -1,4 +1,4 @@
-#include "exec/reception.h"
+#include "exec/socket/reception.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>

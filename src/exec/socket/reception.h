@@ -12,8 +12,8 @@
 
 #include "base/result.h"
 #include "control/site.h"
-#include "exec/connection.h"
 #include "exec/event_loop.h"
+#include "exec/socket/connection.h"
 #include "wire/message.h"
 
 namespace sluice {

@@ -1,4 +1,4 @@
-#include "exec/connection.h"
+#include "exec/socket/connection.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
