@@ -182,8 +182,10 @@ Cluster Cluster::Without(const Cluster& others) const {
     const Usage& their = others.used_[n];
     nodes[n].cpus -= their.cpus;
     part.used_[n].cpus -= their.cpus;
-    for (std::size_t d = 0; d < nodes[n].devices.size(); ++d)
-      if (their.devices[d].share >= kWhole) nodes[n].devices[d].open = 0;
+    for (std::size_t d = 0; d < nodes[n].devices.size(); ++d) {
+      Device& device = nodes[n].devices[d];
+      if (their.devices[d].share >= kWhole && device.IsOwn()) device.open = 0;
+    }
     part.others_.push_back(their.devices);
   }
   part.nodes_ = std::make_shared<const std::vector<Node>>(std::move(nodes));

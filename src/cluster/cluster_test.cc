@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "cluster/width.h"
 
 namespace sluice {
 namespace {
@@ -342,6 +343,43 @@ TEST(ClusterTest, NeverOverCommitsAndSurvivesASnapshot) {
       EXPECT_FALSE(Cluster().Load(cut) && cut.Finish());
     }
   }
+}
+
+TEST(ClusterTest, APartLacksWhatOthersHave) {
+  Cluster cluster;
+  Node node{.name = "one", .cpus = 8000, .devices = {}};
+  for (int d = 0; d < 4; ++d)
+    node.devices.push_back({.uuid = "", .kind = "H200", .memory_bytes = 100});
+  node.devices[3].open = 500;  // lent
+  cluster.Join(node);
+  const NodeId id{1};
+  const Grant mine{.node = id, .cpus = 1000, .gpu_share = 250, .devices = {DeviceId(1)}};
+  const Grant whole{.node = id, .cpus = 2000, .gpu_share = 1000, .devices = {DeviceId(0)}};
+  const Grant lent{.node = id, .cpus = 0, .gpu_share = 1000, .devices = {DeviceId(3)}};
+  const Grant share{
+      .node = id, .cpus = 1000, .gpu_share = 250, .memory_bytes = 60, .devices = {DeviceId(1)}};
+  Cluster others = cluster;
+  for (const Grant& grant : {whole, lent, share}) {
+    cluster.Take(grant);
+    others.Take(grant);
+  }
+  cluster.Take(mine);
+  const Cluster part = cluster.Without(others);
+  EXPECT_EQ(part.node(id).cpus, 5000);
+  EXPECT_EQ(part.FreeCpus(id), 4000);
+  EXPECT_FALSE(part.node(id).devices[0].IsOwn());
+  EXPECT_FALSE(part.node(id).devices[0].IsLent());
+  EXPECT_TRUE(part.node(id).devices[1].IsOwn());
+  EXPECT_TRUE(part.node(id).devices[3].IsLent()) << "its node is still for lent devices only";
+  EXPECT_EQ(part.FreeShare(id, DeviceId(1)), 500);
+  const Cluster emptied = part.Emptied();
+  EXPECT_EQ(emptied.FreeCpus(id), 5000);
+  EXPECT_EQ(emptied.FreeShare(id, DeviceId(0)), 0);
+  EXPECT_EQ(emptied.FreeShare(id, DeviceId(1)), 750);
+  EXPECT_EQ(emptied.FreeShare(id, DeviceId(2)), 1000);
+  EXPECT_EQ(emptied.Used(id)[1].memory_bytes, 60);
+  EXPECT_TRUE(Cluster().Emptied().idle());
+  EXPECT_EQ(TotalWidth(part, Demand{.gpus = kWhole}), 2 * kWhole);
 }
 
 }  // namespace

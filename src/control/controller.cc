@@ -84,16 +84,12 @@ Controller::Controller(Parts parts, Clock& clock, Committer& committer)
       events_since_snapshot_(parts.events_since_snapshot),
       snapshot_every_(parts.snapshot_every),
       observer_(std::move(parts.observer)) {
-  CatchUp();
+  // The last event is an earlier controller's, and the machine's clock may have been set back
+  // since. Time goes on from that event: otherwise timers would wait until the clock has caught up.
+  if (!Planted("clock-back")) ahead_ = std::max(engine_->now() - clock_.Now(), Duration(0));
 }
 
 Controller::~Controller() = default;
-
-// The last event is an earlier controller's, and the machine's clock may have been set back since.
-// Time goes on from that event: otherwise timers would wait until the clock has caught up.
-void Controller::CatchUp() {
-  if (!Planted("clock-back")) ahead_ = std::max(engine_->now() - clock_.Now(), ahead_);
-}
 
 void Controller::Add(Driven driven) {
   const StudyId study = driven.study;
@@ -108,6 +104,8 @@ Controller::Run* Controller::FindRun(StudyId study) {
 Workforce& Controller::workforce(StudyId study) { return runs_.at(study)->workforce; }
 
 void Controller::Begin(std::vector<EventBody> first) {
+  for (const auto& study : engine_->studies())
+    SLUICE_CHECK(Drives(study->id), "a controller drives every study of its engine");
   std::vector<std::pair<Run*, std::vector<wire::LaunchRef>>> inherited;
   for (auto& [study, run] : runs_) inherited.emplace_back(run.get(), Inherit(*run));
   for (EventBody& body : first) Happened(std::move(body));
@@ -119,7 +117,6 @@ void Controller::Open(Driven driven, std::unique_ptr<Engine> alone, const std::v
   const StudyId study = driven.study;
   if (engine_->studies().empty()) Happened(NodesChanged{nodes});
   engine_->Open(std::move(alone));
-  CatchUp();
   Add(std::move(driven));
   Run& run = *runs_.at(study);
   const std::vector<wire::LaunchRef> inherited = Inherit(run);
@@ -153,6 +150,10 @@ bool Controller::IsIdle(StudyId id) const {
   const bool idle = study.finished || (engine_->IsHeld(study) && study.running.empty());
   return idle && runs_.at(id)->workforce.empty() && !gathered_effects_.AreFor(id) &&
          !committing_effects_.AreFor(id);
+}
+
+bool Controller::MayClose(StudyId id) const {
+  return IsIdle(id) && !runs_.at(id)->workforce.copies();
 }
 
 void Controller::Close(StudyId id) {

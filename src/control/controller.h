@@ -82,7 +82,9 @@ class Controller {
   // Whether the study has finished or is held, nothing of it runs, and nothing waits to be done for
   // it.
   bool IsIdle(StudyId study) const;
-  // Lets a study go that is idle. What is known of it is written with the next batch.
+  // Whether an idle study can be let go: no checkpoint of it is being copied.
+  bool MayClose(StudyId study) const;
+  // Lets a study go. What is known of it is written with the next batch.
   void Close(StudyId study);
 
   // Someone else has written events about studies that are not here, the last of them `last`. There
@@ -131,7 +133,6 @@ class Controller {
   };
 
   Time Now() const { return clock_.Now() + ahead_; }
-  void CatchUp();
   std::vector<wire::LaunchRef> Inherit(Run& run);
   void Happened(EventBody body, StudyId from, std::optional<Receipt> receipt);
   void Execute(std::vector<Command> commands);

@@ -19,6 +19,7 @@ class Copies {
  public:
   using Waiting = std::variant<Start, CopyCheckpoint, Evict>;
 
+  bool empty() const { return under_way_.empty() && waiting_.empty(); }
   // If the command has to wait, keeps it and returns true. Otherwise returns false, and the caller
   // carries the command out now.
   bool Hold(const Waiting& command);

@@ -375,12 +375,12 @@ void Engine::Open(std::unique_ptr<Engine> alone) {
   (void)alone->TakeChanged();
   std::unique_ptr<Study> study = std::move(alone->state_.studies.front());
   SLUICE_CHECK(state_.FindStudy(study->id) == nullptr, "a study is in one engine");
-  state_.now = std::max(state_.now, alone->state_.now);
+  // Its clock may have been ahead of this one.
+  const Duration ahead = std::max(Duration(0), alone->state_.now - state_.now);
+  for (const TrialId id : study->waiting) study->trial(id).not_before -= ahead;
   alone->state_.speeds.MoveStudy(study->spec.name, state_.speeds);
   state_.TakeHeld(*study);
-  const auto after = std::ranges::upper_bound(state_.studies, study->id, {},
-                                              [](const auto& other) { return other->id; });
-  state_.studies.insert(after, std::move(study));
+  state_.Insert(std::move(study));
 }
 
 std::unique_ptr<Engine> Engine::Close(StudyId id) {

@@ -20,6 +20,8 @@ bool TellsBudget(const StudySpec& spec) {
          std::ranges::any_of(spec.environment | std::views::values, tells);
 }
 
+StudyId IdOf(const std::unique_ptr<Study>& study) { return study->id; }
+
 }  // namespace
 
 // Until it is measured, the gain from more devices is assumed to be that of HyperSched's ResNet-50.
@@ -27,8 +29,8 @@ EngineState::EngineState(std::unique_ptr<Policy> policy)
     : only_policy(std::move(policy)), speeds(SpeedPriors{.widths = *WidthTable("resnet50")}) {}
 
 const Study* EngineState::FindStudy(StudyId id) const {
-  const auto found = std::ranges::find(studies, id, [](const auto& each) { return each->id; });
-  return found == studies.end() ? nullptr : found->get();
+  const auto found = std::ranges::lower_bound(studies, id, {}, IdOf);
+  return found == studies.end() || (*found)->id != id ? nullptr : found->get();
 }
 
 const Study* EngineState::FindStudy(std::string_view name) const {
@@ -89,8 +91,12 @@ Study& EngineState::AddStudy(const StudyCreated& event) {
   study->stopper = std::move(*stopper);
   study->typical_work = TypicalWork(study->spec.stopper);
   SetPolicy(*study);
-  studies.push_back(std::move(study));
-  return *studies.back();
+  return Insert(std::move(study));
+}
+
+Study& EngineState::Insert(std::unique_ptr<Study> study) {
+  const auto after = std::ranges::upper_bound(studies, study->id, {}, IdOf);
+  return **studies.insert(after, std::move(study));
 }
 
 Trial& EngineState::MakeTrial(Study& study, Point point) {

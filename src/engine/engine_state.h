@@ -70,6 +70,7 @@ struct EngineState {
 
   // Makes the policy that the study names, unless one policy plans all studies.
   void SetPolicy(Study& study) const;
+  Study& Insert(std::unique_ptr<Study> study);
   // Adds a study as its file describes it, with a stopper that has seen nothing yet.
   Study& AddStudy(const StudyCreated& event);
   Trial& MakeTrial(Study& study, Point point);

@@ -2,6 +2,7 @@
 
 // For tests: one engine with several studies on a machine of its own, in simulated time.
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -45,8 +46,11 @@ class SharedEngine {
     return engine_->Close(id);
   }
 
+  std::uint64_t events() const { return events_; }
+
   template <typename Body>
   void Happen(Body body) {
+    ++events_;
     CarryOut(engine_->Apply({At(now_), std::move(body)}));
   }
 
@@ -75,8 +79,12 @@ class SharedEngine {
   Engine& engine() { return *engine_; }
 
  private:
+  // Commands are carried out in order. What they cause comes after them.
   void CarryOut(const std::vector<Command>& commands) {
-    for (const Command& command : commands) {
+    commands_.insert(commands_.end(), commands.begin(), commands.end());
+    if (std::exchange(carries_out_, true)) return;
+    for (; !commands_.empty(); commands_.pop_front()) {
+      const Command command = commands_.front();
       if (const auto* propose = std::get_if<Propose>(&command)) {
         Happen(Proposed{propose->study, propose->counter, Point{0.5}});
       } else if (const auto* start = std::get_if<Start>(&command)) {
@@ -84,19 +92,19 @@ class SharedEngine {
       } else if (const auto* wake = std::get_if<WakeAt>(&command)) {
         due_[{static_cast<double>(Micros(wake->time)) / 1e6, ++number_}] = command;
       } else if (const auto* stop = std::get_if<StopLaunch>(&command)) {
-        leaving_.push_back(*stop);
+        Leave(*stop);
       }
     }
-    while (!leaving_.empty()) {
-      const StopLaunch stop = leaving_.back();
-      leaving_.pop_back();
-      if (engine_->Admit(stop.trial, stop.launch, {}) != Admission::kNew) continue;
-      Happen(LaunchEnded{.trial = stop.trial,
-                         .launch = stop.launch,
-                         .position = {},
-                         .ending = Ending::kPaused,
-                         .reason = ""});
-    }
+    carries_out_ = false;
+  }
+
+  void Leave(const StopLaunch& stop) {
+    if (engine_->Admit(stop.trial, stop.launch, {}) != Admission::kNew) return;
+    Happen(LaunchEnded{.trial = stop.trial,
+                       .launch = stop.launch,
+                       .position = {},
+                       .ending = Ending::kPaused,
+                       .reason = ""});
   }
 
   void EndOf(const Start& start) {
@@ -132,8 +140,10 @@ class SharedEngine {
   std::map<StudyId, double> seconds_;
   std::map<StudyId, double> had_;
   std::map<std::pair<double, std::uint64_t>, Command> due_;  // by time, and then in turn
-  std::vector<StopLaunch> leaving_;
+  std::deque<Command> commands_;                             // still to be carried out
+  bool carries_out_ = false;
   std::uint64_t number_ = 0;
+  std::uint64_t events_ = 0;
   double now_ = 0;
 };
 

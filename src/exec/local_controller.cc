@@ -66,12 +66,7 @@ class LocalController::Lodger {
 
   LocalSite& site() { return site_; }
   Searcher& searcher() { return *search_; }
-  // Whether the sampler answers within this time.
-  bool WaitForProposal(Duration moment) {
-    pollfd ready{.fd = ready_, .events = POLLIN, .revents = 0};
-    const timespec time{.tv_sec = 0, .tv_nsec = moment.count() * 1000};
-    return ppoll(&ready, 1, &time, nullptr) > 0;
-  }
+  int ready() const { return ready_; }
   void Proposals() {
     ClearSignal(ready_);
     for (SearchAnswer& answer : search_->TakeAnswers())
@@ -166,10 +161,12 @@ void LocalController::Flush() {
   // Waits a moment for a proposal, so that it is committed together with the end of the trial that
   // made room for it.
   if (controller_.WaitsForProposal()) {
-    for (auto& [study, lodger] : lodgers_) {
-      const Study& asks = *controller_.engine().study(study);
-      if (asks.asked != asks.answered && lodger->WaitForProposal(kQuickProposal))
-        lodger->Proposals();
+    std::vector<pollfd> ready;
+    for (auto& [study, lodger] : lodgers_)
+      ready.push_back({.fd = lodger->ready(), .events = POLLIN, .revents = 0});
+    const timespec moment{.tv_sec = 0, .tv_nsec = kQuickProposal.count() * 1000};
+    if (ppoll(ready.data(), ready.size(), &moment, nullptr) > 0) {
+      for (auto& [study, lodger] : lodgers_) lodger->Proposals();
     }
   }
   controller_.Flush();

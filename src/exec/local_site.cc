@@ -51,6 +51,7 @@ LocalSite::LocalSite(Shared shared, Options options)
 LocalSite::~LocalSite() {
   reception_.Go(*this);
   for (auto& [name, process] : processes_) {
+    loop_.Cancel(process.poll);
     loop_.Forget(process.pidfd);
     close(process.pidfd);
   }
@@ -88,7 +89,7 @@ std::string LocalSite::FolderOf(const std::string& worker) const {
 }
 
 void LocalSite::AddProcess(const std::string& worker, int pidfd, pid_t child) {
-  processes_[worker] = {.pidfd = pidfd, .child = child, .watch = -1};
+  processes_[worker] = {.pidfd = pidfd, .child = child, .watch = -1, .poll = 0};
   loop_.Watch(pidfd, [this, worker] { ProcessEnded(worker); });
 }
 
@@ -225,6 +226,7 @@ void LocalSite::ProcessEnded(const std::string& worker) {
   SLUICE_CHECK(found != processes_.end(), "an ended process is known");
   const Process process = found->second;
   processes_.erase(found);
+  loop_.Cancel(process.poll);
   loop_.Forget(process.pidfd);
   if (process.child != 0) {
     siginfo_t info{};
@@ -298,8 +300,7 @@ void LocalSite::WatchOutput(const std::string& worker) {
 }
 
 void LocalSite::PollOutput(const std::string& worker) {
-  At(Now() + kOutputPolledEvery, [this, worker] {
-    if (!processes_.contains(worker)) return;
+  processes_.at(worker).poll = At(Now() + kOutputPolledEvery, [this, worker] {
     workforce_->OutputGrew(worker);
     PollOutput(worker);
   });

@@ -87,8 +87,9 @@ class LocalSite final : public Site, public Receiver {
   // A launcher that is alive.
   struct Process {
     int pidfd = -1;
-    pid_t child = 0;  // the launcher's pid if this process must reap it, else 0
-    int watch = -1;   // inotify's number for the launcher's output file
+    pid_t child = 0;   // the launcher's pid if this process must reap it, else 0
+    int watch = -1;    // inotify's number for the launcher's output file
+    TimerId poll = 0;  // if the file is not watched: when it is looked at next
   };
 
   const Study& study() const;

@@ -99,6 +99,10 @@ Result<OpenedStudy> OpenStudy(const StorePaths& paths, const StoreLock& lock,
   SLUICE_ASSIGN(opened.engine,
                 RecoverEngine(opened.ledger->database(), info.id, Recover::kFromSnapshot,
                               &opened.events_since_snapshot));
+  if (opened.engine->studies().size() != 1) {
+    return FailedPrecondition(
+        fmt::format("study '{}' runs beside others: this sluice runs one at a time", name));
+  }
   return opened;
 }
 
@@ -371,7 +375,8 @@ Status StopStudy(const StorePaths& paths, const std::string& name) {
   }
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("stopping '{}'", name)));
-  SLUICE_ASSIGN(StudyWorld world, KeptWorld(paths.StudyFolder(name)));
+  // Nothing is started, so that the world of this process does if the study's cannot be read.
+  StudyWorld world = KeptWorld(paths.StudyFolder(name)).value_or(CaptureWorld());
   SLUICE_ASSIGN(OpenedStudy opened, OpenStudy(paths, lock, name));
   const StudySpec spec = opened.engine->study(opened.id)->spec;
   const std::uint64_t seed = opened.engine->study(opened.id)->seed;
@@ -474,6 +479,7 @@ Status DeleteStudy(const StorePaths& paths, const std::string& name) {
   SLUICE_ASSIGN(const StoreLock lock,
                 StoreLock::Acquire(paths, fmt::format("deleting '{}'", name)));
   SLUICE_ASSIGN(auto ledger, OpenSwept(paths, lock));
+  SLUICE_TRY(CheckRemovable(ledger->database(), info.id));
   // The files are removed first. A study without files can be deleted again if this is cut off, but
   // files without a study would be forgotten.
   std::error_code error;

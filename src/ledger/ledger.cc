@@ -332,13 +332,17 @@ Result<StudyId> NextStudyId(Database& database) {
   return StudyId(static_cast<std::uint32_t>(query.Integer(0)));
 }
 
-Status RemoveStudy(Database& database, StudyId study) {
+Status CheckRemovable(Database& database, StudyId study) {
   SLUICE_ASSIGN(const Openings openings, Openings::Read(database));
-  if (openings.IsOpen(study)) {
-    return FailedPrecondition(fmt::format(
-        "{}: study {} is still in the engine that studies share: it is removed once it was closed",
-        database.path(), Number(study)));
-  }
+  if (!openings.IsOpen(study)) return {};
+  return FailedPrecondition(fmt::format(
+      "{}: study {} is still in the engine that studies share: it is removed once it was closed",
+      database.path(), Number(study)));
+}
+
+Status RemoveStudy(Database& database, StudyId study) {
+  SLUICE_TRY(CheckRemovable(database, study));
+  SLUICE_ASSIGN(const Openings openings, Openings::Read(database));
   std::vector<std::uint32_t> companions;
   for (const StudyId companion : openings.CompanionsOf(study))
     companions.push_back(Number(companion));

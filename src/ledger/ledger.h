@@ -103,5 +103,7 @@ Result<StudyId> NextStudyId(Database& database);
 // study is left that cannot be replayed without them (Openings::CompanionsOf): then they go with
 // the last such study. Fails with failed_precondition while the study is open.
 Status RemoveStudy(Database& database, StudyId study);
+// Whether RemoveStudy would not refuse to.
+Status CheckRemovable(Database& database, StudyId study);
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
@@ -75,9 +76,15 @@ class SharedStore {
     const Event event{At(++now_), std::move(body)};
     std::vector<Command> commands = live_->Apply(event);
     Write({}, event, *live_, {});
+    // Proposals are answered in the order they were asked for.
     for (const Command& command : commands) {
-      if (const auto* propose = std::get_if<Propose>(&command))
-        Happen(Proposed{propose->study, propose->counter, Point{random_.Uniform()}});
+      if (const auto* propose = std::get_if<Propose>(&command)) asked_.push_back(*propose);
+    }
+    while (!std::is_same_v<Body, Proposed> && !asked_.empty()) {
+      const Propose next = asked_.front();
+      asked_.pop_front();
+      if (live_->study(next.study) != nullptr)
+        Happen(Proposed{next.study, next.counter, Point{random_.Uniform()}});
     }
     if (!std::is_same_v<Body, StudyClosed> && random_.Chance(0.05)) Snapshot({}, *live_);
   }
@@ -172,6 +179,7 @@ class SharedStore {
   }
 
   Random random_;
+  std::deque<Propose> asked_;
   TestFolder folder_;
   std::unique_ptr<Ledger> ledger_ = OpenLedger(folder_ / "s.db");
   std::unique_ptr<Engine> live_ = NewEngine();

@@ -78,6 +78,17 @@ double ClusterSize::PartOf(const Held& held) const {
   return std::max(part(held.cpus, cpus), part(held.gpus, devices * kWhole));
 }
 
+bool IsAnythingFree(const Cluster& cluster) {
+  for (std::uint32_t n = 1; n <= cluster.nodes().size(); ++n) {
+    const NodeId id{n};
+    if (!cluster.node(id).up) continue;
+    if (cluster.FreeCpus(id) > 0) return true;
+    for (const DeviceUse& use : cluster.Used(id))
+      if (use.share < kWhole) return true;
+  }
+  return false;
+}
+
 std::vector<Reservation> Divide(Cluster cluster, std::vector<Sharer> sharers) {
   const ClusterSize size(cluster);
   const auto key = [](const Sharer& sharer) {
@@ -89,12 +100,12 @@ std::vector<Reservation> Divide(Cluster cluster, std::vector<Sharer> sharers) {
     if (sharer.wants > 0 && sharer.weight > 0) next.push(&sharer);
   }
   std::vector<Reservation> reserved;
-  while (!next.empty()) {
+  while (!next.empty() && IsAnythingFree(cluster)) {
     Sharer& sharer = *next.top();
     next.pop();
-    Grant grant = FirstFit(cluster, sharer.demand);
+    Grant grant = FirstFit(cluster, *sharer.demand);
     const bool enough = IsSet(grant.node);
-    if (!enough) grant = MostFree(cluster, size, sharer.demand);
+    if (!enough) grant = MostFree(cluster, size, *sharer.demand);
     if (!IsSet(grant.node)) continue;
     cluster.TakeAsMeasured(grant);
     sharer.had += sharer.seconds * size.PartOf(HeldWith(grant));

@@ -42,8 +42,8 @@ struct Sharer {
   // are still expected to take.
   double had = 0;
   double seconds = 1;  // for how long its next trial is expected to hold what it is given
-  Demand demand;       // of that trial, or of the program that trains several
-  int wants = 0;       // how many of these it could start if it had room
+  const Demand* demand = nullptr;  // of that trial, or of the program that trains several
+  int wants = 0;                   // how many of these it could start if it had room
 };
 
 // Room that is kept free for a study.
@@ -61,5 +61,7 @@ struct Reservation {
 //
 // Pure: the same studies, in any order, give the same division.
 std::vector<Reservation> Divide(Cluster cluster, std::vector<Sharer> sharers);
+// Whether there is anything to divide.
+bool IsAnythingFree(const Cluster& cluster);
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <random>
 
@@ -25,12 +26,13 @@ Cluster ClusterOf(Milli cpus, int gpus = 0, int nodes = 1) {
 }
 
 Sharer SharerOf(std::uint32_t study, int wants, double had = 0, double weight = 1,
-                Demand demand = {}) {
+                const Demand& demand = {}) {
+  static std::deque<Demand> kept;
   return {.study = StudyId(study),
           .weight = weight,
           .had = had,
           .seconds = 1,
-          .demand = std::move(demand),
+          .demand = &kept.emplace_back(demand),
           .wants = wants};
 }
 
@@ -118,9 +120,9 @@ TEST(SharingTest, HoldsForDrawnStudies) {
     Cluster cluster = ClusterOf((1 + below(8)) * kWhole, below(5), 1 + below(3));
     std::vector<Sharer> sharers;
     for (int i = 1 + below(6); i > 0; --i) {
-      Demand demand{.cpus = (1 + below(3)) * kWhole / 2, .gpus = below(3) * kWhole / 2};
-      Sharer sharer = SharerOf(static_cast<std::uint32_t>(i), below(5), below(10), 1 + below(3),
-                               std::move(demand));
+      const Demand demand{.cpus = (1 + below(3)) * kWhole / 2, .gpus = below(3) * kWhole / 2};
+      Sharer sharer =
+          SharerOf(static_cast<std::uint32_t>(i), below(5), below(10), 1 + below(3), demand);
       sharer.seconds = 0.1 + below(20);
       sharers.push_back(std::move(sharer));
     }
@@ -134,7 +136,7 @@ TEST(SharingTest, HoldsForDrawnStudies) {
     for (const Sharer& sharer : sharers) {
       EXPECT_LE(got[sharer.study], sharer.wants);
       if (got[sharer.study] >= sharer.wants) continue;
-      EXPECT_FALSE(IsSet(FirstFit(left, sharer.demand).node)) << "room is left that a study wants";
+      EXPECT_FALSE(IsSet(FirstFit(left, *sharer.demand).node)) << "room is left that a study wants";
     }
     std::ranges::shuffle(sharers, random);
     EXPECT_EQ(Order(Divide(cluster, sharers)), Order(reserved));

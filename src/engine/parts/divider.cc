@@ -24,13 +24,6 @@ int FusedOf(const Study& study) {
   return study.capacity > 0 ? std::min(most, study.capacity) : most;
 }
 
-// What the next program of the study takes.
-Demand NextDemand(const Study& study) {
-  Demand demand = IsElastic(study) ? AtWidth(study.demand, LeastWidth(study.demand)) : study.demand;
-  if (FusedOf(study) > 1 && demand.gpus > 0) demand.gpus = kWhole;
-  return demand;
-}
-
 // What the running trials of a study are expected to take of the cluster, times seconds, if each
 // launch takes this many seconds.
 double StillToTake(const EngineState& state, const Study& study, double seconds,
@@ -58,15 +51,18 @@ Cluster Division::PartOf(const Cluster& cluster, const Study& study) const {
   for (const Reservation& reservation : reserved_) {
     if (reservation.study != study.id) taken.TakeAsMeasured(reservation.grant);
   }
+  // A policy that starts trials on what is free needs to know no more.
+  if (!study.policy->LooksAtRunning()) return taken;
   Cluster others = taken;
   for (const TrialId id : study.running) others.Release(study.trial(id).launch.grant);
   return taken.Without(others);
 }
 
-// Nothing is divided while one study has all there is.
 Division Divider::Divide() {
+  if (!AreShared()) return {};
   std::vector<Sharer> sharers;
-  if (AreShared()) {
+  demands_.clear();
+  if (IsAnythingFree(state_.cluster)) {
     const ClusterSize size(state_.cluster);
     const double usual_seconds = UsualSeconds();
     for (const auto& study : state_.studies) {
@@ -92,7 +88,10 @@ void Divider::ForgiveIdleTime(std::vector<Sharer>& sharers) {
   }
   for (Sharer& sharer : sharers) {
     Study& study = state_.study(sharer.study);
-    if (study.declined) continue;
+    if (study.declined) {  // it had nothing to start
+      study.use.wanted = false;
+      continue;
+    }
     const bool wanted = std::exchange(study.use.wanted, sharer.wants > 0);
     const double missed = (least - had(sharer)) * sharer.weight;
     if (sharer.wants == 0 || wanted || !std::isfinite(least) || missed <= 0) continue;
@@ -148,7 +147,18 @@ int Divider::WantsOf(const Study& study) const {
   return static_cast<int>(std::min<std::int64_t>((trials + fused - 1) / fused, kAllThereIs));
 }
 
-Sharer Divider::SharerOf(const Study& study, double usual_seconds, const ClusterSize& size) const {
+// What the next program of the study takes.
+const Demand* Divider::NextDemand(const Study& study) {
+  const bool elastic = IsElastic(study);
+  const bool whole = FusedOf(study) > 1 && study.demand.gpus > 0 && study.demand.gpus < kWhole;
+  if (!elastic && !whole) return &study.demand;
+  Demand& demand = demands_.emplace_back(study.demand);
+  if (elastic) demand = AtWidth(study.demand, LeastWidth(study.demand));
+  if (whole) demand.gpus = kWhole;
+  return &demand;
+}
+
+Sharer Divider::SharerOf(const Study& study, double usual_seconds, const ClusterSize& size) {
   Use use = study.use;
   use.Settle(state_.now, size);
   const double seconds = study.launch_took.count > 0 ? study.launch_took.seconds : usual_seconds;

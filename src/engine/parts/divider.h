@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -12,9 +13,12 @@ namespace sluice {
 // The room that studies are given: of what is free, each device is kept for one study.
 class Division {
  public:
-  explicit Division(std::vector<Reservation> reserved) : reserved_(std::move(reserved)) {}
+  // While one study has all there is, nothing is divided.
+  Division() = default;
+  explicit Division(std::vector<Reservation> reserved)
+      : is_shared_(true), reserved_(std::move(reserved)) {}
 
-  bool empty() const { return reserved_.empty(); }
+  bool is_shared() const { return is_shared_; }
   // Whether room for a trial is kept for the study.
   bool IsFor(StudyId study) const;
   // The part of the cluster that this study has: all but what others hold, and what is kept for
@@ -22,6 +26,7 @@ class Division {
   Cluster PartOf(const Cluster& cluster, const Study& study) const;
 
  private:
+  bool is_shared_ = false;
   std::vector<Reservation> reserved_;
 };
 
@@ -42,10 +47,12 @@ class Divider {
   void ForgiveIdleTime(std::vector<Sharer>& sharers);
   double UsualSeconds() const;
   int WantsOf(const Study& study) const;
-  Sharer SharerOf(const Study& study, double usual_seconds, const ClusterSize& size) const;
+  const Demand* NextDemand(const Study& study);
+  Sharer SharerOf(const Study& study, double usual_seconds, const ClusterSize& size);
 
   EngineState& state_;
   const Transfers& transfers_;
+  std::deque<Demand> demands_;  // of programs that do not take what a trial of their study demands
 };
 
 }  // namespace sluice

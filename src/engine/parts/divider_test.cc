@@ -175,6 +175,40 @@ TEST(DividerTest, WhatWasKeptForAStudyThatPausesGoesToOthersAtOnce) {
   EXPECT_EQ(engine.running(busy), 2);
 }
 
+TEST(DividerTest, TrialsThatAreReadyTogetherStartByTheirStudiesWeights) {
+  for (const std::string resources : {"cpus: 1", "cpus: 1, gpus: 0.5"}) {
+    SCOPED_TRACE(resources);
+    SharedEngine engine(NodeOf(0));
+    std::vector<StudyId> ids;
+    for (const double weight : {1.0, 1.0, 2.0}) {
+      ids.push_back(engine.Add(
+          "sampler: random\nresources: {" + resources + "}\n" + Lines("fifo", 8, weight), 10));
+      engine.Happen(PointsEnqueued{ids.back(), std::vector<Point>(8, Point{0.5})});
+    }
+    engine.Happen(NodesChanged{{NodeOf(8 * kWhole, 4)}});
+    EXPECT_EQ(engine.running(ids[0]), 2);
+    EXPECT_EQ(engine.running(ids[1]), 2);
+    EXPECT_EQ(engine.running(ids[2]), 4);
+  }
+}
+
+TEST(DividerTest, AStudyFromAClockThatWasAheadMovesNobodysTime) {
+  SharedEngine engine(NodeOf(kWhole));
+  const StudyId a = engine.Add("timeouts: {report: 60s}\n" + Lines("fifo", 2, 1), 50);
+  engine.RunUntil(5);
+  auto alone = NewEngine();
+  (void)alone->Apply({At(7200), StudyCreated{.study = StudyId(9),
+                                             .source = "",
+                                             .folder = "/",
+                                             .seed = 1,
+                                             .spec = SpecOf("trials: 2\n", "later")}});
+  engine.engine().Open(std::move(alone));
+  engine.Happen(StudyOpened{StudyId(9)});
+  EXPECT_EQ(engine.engine().now(), At(5));
+  engine.RunUntil(49);
+  EXPECT_EQ(engine.running(a), 1) << "it did not run out of time";
+}
+
 TEST(DividerTest, IdleTimeIsNoCredit) {
   SharedEngine engine(NodeOf(4 * kWhole));
   const StudyId a = engine.Add("parallelism: 1\n" + Lines("fifo", 2, 1), 40);

@@ -69,9 +69,11 @@ void Planner::PlanApart(std::set<StudyId> wanted) {
     for (auto& study : state_.studies) {
       const bool has_room = division.IsFor(study->id);
       if (study->finished || study->paused || (!has_room && !wanted.contains(study->id))) continue;
+      // Without room, only what runs could be planned differently.
+      if (division.is_shared() && !has_room && !study->policy->LooksAtRunning()) continue;
       const std::size_t before = state_.commands.size();
       bool more = false;
-      if (division.empty()) {
+      if (!division.is_shared()) {
         more = PlanOnce(*study->policy, state_.cluster, {study.get()});
       } else {
         Cluster part = division.PartOf(state_.cluster, *study);
@@ -83,6 +85,7 @@ void Planner::PlanApart(std::set<StudyId> wanted) {
       const bool waits = study->asked != study->answered || AnyMoves(*study);
       study->declined = has_room && !did_something && !waits;
       again = again || did_something || study->declined;
+      if (did_something) break;  // what is left is divided again
     }
   }
 }
