@@ -10,7 +10,7 @@
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
 #include "cli/verbs/table.h"
-#include "cli/version.h"
+#include "exec/version.h"
 
 namespace sluice {
 namespace {

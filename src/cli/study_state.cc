@@ -4,16 +4,20 @@
 
 #include <algorithm>
 
+#include "exec/controller/run_controller.h"
+
 namespace sluice {
+
 StudyStanding StandingOf(const StudyInfo& study, const LockHolder& holder) {
   const bool ends = study.ending != "running";
   StudyStanding standing;
   if (ends) standing.why = study.ending;
-  if (holder.purpose == fmt::format("tuning '{}'", study.name)) standing.pid = holder.pid;
+  if (study.open && IsController(holder)) standing.pid = holder.pid;
   if (study.finished) {
     standing.state = StudyState::kFinished;
   } else if (standing.pid == 0) {
-    standing.state = StudyState::kInterrupted;
+    const bool was_cut_off = study.open || study.count(TrialState::kRunning) > 0;
+    standing.state = was_cut_off ? StudyState::kInterrupted : StudyState::kPaused;
     if (standing.why.empty()) standing.why = study.pause;
   } else {
     standing.state = ends ? StudyState::kEnding : StudyState::kRunning;
@@ -25,6 +29,7 @@ std::string_view Name(StudyState state) {
   switch (state) {
     case StudyState::kRunning: return "running";
     case StudyState::kEnding: return "ending";
+    case StudyState::kPaused: return "paused";
     case StudyState::kInterrupted: return "interrupted";
     case StudyState::kFinished: return "finished";
   }
@@ -35,6 +40,7 @@ Ink InkOf(StudyState state) {
   switch (state) {
     case StudyState::kRunning:
     case StudyState::kEnding: return Ink::kBlue;
+    case StudyState::kPaused:
     case StudyState::kInterrupted: return Ink::kYellow;
     case StudyState::kFinished: return Ink::kGreen;
   }

@@ -14,9 +14,10 @@ namespace sluice {
 
 // The state of a study. It follows from the store and from whether a controller lives.
 enum class StudyState {
-  kRunning,      // a controller lives
-  kEnding,       // a controller lives and makes no new trials
-  kInterrupted,  // not finished, and no controller lives
+  kRunning,      // a controller runs it
+  kEnding,       // a controller runs it and makes no new trials
+  kPaused,       // not finished, and no controller is to run it
+  kInterrupted,  // its controller has died
   kFinished,
 };
 
@@ -26,8 +27,8 @@ struct StudyStanding {
   std::string why;  // the reason why it ends or ended
 };
 
-// `holder` is the process that holds the store's lock. Its purpose says whether it is a controller
-// that runs this study: a process that stops or deletes a study holds the lock for a moment too.
+// `holder` is the process that holds the store's lock. Its purpose says whether it is a controller:
+// a process that changes or deletes a study holds the lock for a moment too.
 StudyStanding StandingOf(const StudyInfo& study, const LockHolder& holder);
 
 std::string_view Name(StudyState state);

@@ -192,6 +192,18 @@ Cluster Cluster::Without(const Cluster& others) const {
   return part;
 }
 
+Cluster Cluster::Hiding(const std::vector<std::string>& uuids) const {
+  Cluster part = *this;
+  for (std::size_t n = 0; n < nodes_->size() && !uuids.empty(); ++n) {
+    const std::vector<Device>& devices = (*nodes_)[n].devices;
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+      Milli& share = part.used_[n].devices[d].share;
+      if (std::ranges::count(uuids, devices[d].uuid) > 0) share = std::max(share, kWhole);
+    }
+  }
+  return part;
+}
+
 Cluster Cluster::Emptied() const {
   Cluster empty;
   empty.SetNodes(*nodes_);

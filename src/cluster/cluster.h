@@ -109,6 +109,8 @@ class Cluster {
   // have fewer cores, devices that are wholly in use are closed (open is 0), and of other devices
   // less is free. Others' launches do not count as in use in a part, since they are not there.
   Cluster Without(const Cluster& others) const;
+  // The same cluster, in which the devices of these uuids have nothing free.
+  Cluster Hiding(const std::vector<std::string>& uuids) const;
   // The same cluster, or part of one, with nothing in use.
   Cluster Emptied() const;
 

@@ -345,6 +345,25 @@ TEST(ClusterTest, NeverOverCommitsAndSurvivesASnapshot) {
   }
 }
 
+TEST(ClusterTest, HiddenDevicesHaveNothingFree) {
+  Cluster cluster;
+  Node node{.name = "one", .cpus = 8000, .devices = {}};
+  for (const std::string uuid : {"a", "b", "c"})
+    node.devices.push_back({.uuid = uuid, .kind = "H200", .memory_bytes = 100});
+  cluster.Join(node);
+  const NodeId id{1};
+  const Grant mine{.node = id, .cpus = 1000, .gpu_share = 250, .devices = {DeviceId(1)}};
+  cluster.Take(mine);
+  Cluster part = cluster.Hiding({"a", "b", "not there"});
+  EXPECT_EQ(part.FreeShare(id, DeviceId(0)), 0);
+  EXPECT_EQ(part.FreeShare(id, DeviceId(1)), 0);
+  EXPECT_EQ(part.FreeShare(id, DeviceId(2)), kWhole);
+  EXPECT_EQ(part.FreeCpus(id), 7000);
+  part.Release(mine);
+  EXPECT_LT(part.FreeShare(id, DeviceId(1)), kWhole);
+  EXPECT_EQ(cluster.Hiding({}).FreeShare(id, DeviceId(0)), kWhole);
+}
+
 TEST(ClusterTest, APartLacksWhatOthersHave) {
   Cluster cluster;
   Node node{.name = "one", .cpus = 8000, .devices = {}};

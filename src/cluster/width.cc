@@ -25,6 +25,8 @@ Milli LeastWidth(const Demand& demand) {
 
 Milli MostWidth(const Demand& demand) { return demand.most > 0 ? demand.most : UsualWidth(demand); }
 
+bool IsElastic(const Demand& demand) { return MostWidth(demand) > LeastWidth(demand); }
+
 Milli OneDevice(const Demand& demand) {
   return std::clamp(kWhole, LeastWidth(demand), MostWidth(demand));
 }

@@ -15,6 +15,8 @@ Milli UsualWidth(const Demand& demand);
 Milli LeastWidth(const Demand& demand);
 Milli MostWidth(const Demand& demand);
 Milli WidthOf(const Grant& grant);
+// Whether a trial may have different widths.
+bool IsElastic(const Demand& demand);
 
 // One device, or the width nearest to it that the trial can have.
 Milli OneDevice(const Demand& demand);

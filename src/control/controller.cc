@@ -113,14 +113,14 @@ void Controller::Begin(std::vector<EventBody> first) {
 }
 
 void Controller::Open(Driven driven, std::unique_ptr<Engine> alone, const std::vector<Node>& nodes,
-                      std::vector<EventBody> first) {
+                      std::vector<std::string> hidden, std::vector<EventBody> first) {
   const StudyId study = driven.study;
   if (engine_->studies().empty()) Happened(NodesChanged{nodes});
   engine_->Open(std::move(alone));
   Add(std::move(driven));
   Run& run = *runs_.at(study);
   const std::vector<wire::LaunchRef> inherited = Inherit(run);
-  Happened(StudyOpened{study});
+  Happened(StudyOpened{study, std::move(hidden)});
   for (EventBody& body : first) Happened(std::move(body));
   run.workforce.Open(inherited);
 }
@@ -150,10 +150,6 @@ bool Controller::IsIdle(StudyId id) const {
   const bool idle = study.finished || (engine_->IsHeld(study) && study.running.empty());
   return idle && runs_.at(id)->workforce.empty() && !gathered_effects_.AreFor(id) &&
          !committing_effects_.AreFor(id);
-}
-
-bool Controller::MayClose(StudyId id) const {
-  return IsIdle(id) && !runs_.at(id)->workforce.copies();
 }
 
 void Controller::Close(StudyId id) {
@@ -267,7 +263,8 @@ Batch Controller::TakeBatch() {
   TellSearch();
   for (const TrialKey& key : std::exchange(unwritten_, {})) WriteRow(key, batch);
   for (const StudyId study : std::exchange(touched_, {})) {
-    if (const Study* touched = engine_->study(study)) batch.studies.push_back(RowOf(*touched));
+    if (const Study* touched = engine_->study(study))
+      batch.studies.push_back(RowOf(*touched, /*open=*/!IsSet(owner_)));
   }
   if (events_since_snapshot_ >= snapshot_every_) {
     batch.snapshots.push_back(SnapshotOf(*engine_, owner_, last_));
@@ -330,15 +327,20 @@ void Controller::Release(const Effects& effects) {
   for (const auto& [study, act] : effects.acts) act();
 }
 
+bool IsNotDriven(const wire::Answer& answer) {
+  return std::ranges::any_of(answer.facts,
+                             [](const auto& fact) { return fact.first == kNotDriven; });
+}
+
 void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer) {
   const auto refuse = [&](std::string why) {
     answer(wire::Answer{.ok = false, .message = std::move(why)});
   };
   const Study* const found = engine_->FindStudy(ask.study);
   if (found == nullptr || !Drives(found->id)) {
-    std::vector<std::string> names;
-    for (const auto& study : engine_->studies()) names.push_back(study->spec.name);
-    return refuse(fmt::format("this controller runs study '{}', not '{}'", Join(names), ask.study));
+    return answer(wire::Answer{.ok = false,
+                               .message = fmt::format("study '{}' does not run", ask.study),
+                               .facts = {{std::string(kNotDriven), 1}}});
   }
   const Study& study = *found;
   const StudyId id = study.id;
@@ -354,6 +356,9 @@ void Controller::Asked(const wire::Ask& ask, std::function<void(const wire::Answ
     Happened(TrialStopAsked{{id, ask.trial}});
   } else if (ask.verb == "stop") {
     Happened(StudyStopAsked{id});
+  } else if (ask.verb == "pause" || ask.verb == "kill") {
+    if (!study.paused) Happened(StudyPauseAsked{id});
+    if (ask.verb == "kill") workforce(id).KillAll();
   } else if (ask.verb == "retry") {
     const Trial* trial = engine_->trial({id, ask.trial});
     if (trial == nullptr)

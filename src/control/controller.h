@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +38,10 @@ struct SearchAnswer {
   std::optional<Point> point;
   TrialId fork{};  // if set, `point` is for this fork, not for a proposal
 };
+
+// The fact that an answer has if the study that was asked about is not driven here.
+inline constexpr std::string_view kNotDriven = "not_driven";
+bool IsNotDriven(const wire::Answer& answer);
 
 // The loop around the engine. What happens becomes an event, and the event changes the engine
 // immediately. Once the event is on disk, the commands that it caused are carried out, and the
@@ -76,14 +81,13 @@ class Controller {
   // may accept workers.
   void Begin(std::vector<EventBody> first);
   // Takes in a study that is alone, and then applies the first events (such as StudyResumed).
-  // `nodes` are the nodes that there are: an engine without studies knows none.
+  // `nodes` are the nodes that there are: an engine without studies knows none. `hidden` are the
+  // devices that the study may not use.
   void Open(Driven driven, std::unique_ptr<Engine> alone, const std::vector<Node>& nodes,
-            std::vector<EventBody> first);
+            std::vector<std::string> hidden, std::vector<EventBody> first);
   // Whether the study has finished or is held, nothing of it runs, and nothing waits to be done for
   // it.
   bool IsIdle(StudyId study) const;
-  // Whether an idle study can be let go: no checkpoint of it is being copied.
-  bool MayClose(StudyId study) const;
   // Lets a study go. What is known of it is written with the next batch.
   void Close(StudyId study);
 

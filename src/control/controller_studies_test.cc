@@ -106,7 +106,7 @@ class ControllerStudiesTest : public ::testing::TestWithParam<int> {
   }
   void Open(StudyId id, std::vector<EventBody> first = {}) {
     Settle();
-    controller().Open(Drive(id), std::move(*RecoverEngine(ledger_->database(), id)), nodes_,
+    controller().Open(Drive(id), std::move(*RecoverEngine(ledger_->database(), id)), nodes_, {},
                       std::move(first));
     Settle();
   }
@@ -144,7 +144,7 @@ class ControllerStudiesTest : public ::testing::TestWithParam<int> {
       const Study& study = StudyOf(id);
       if (study.finished || controller().engine().IsHeld(study))
         controller().workforce(id).DismissIdle();
-      if (controller().MayClose(id)) controller().Close(id);
+      if (controller().IsIdle(id)) controller().Close(id);
     }
   }
 
@@ -216,7 +216,21 @@ TEST_F(ControllerStudiesTest, TheCommandLineAsksForOneStudy) {
   EXPECT_EQ(StudyOf(a).ending, Finish::kNot);
   const wire::Answer refused = Ask({.verb = "stop", .study = "study3", .trial = {}});
   EXPECT_FALSE(refused.ok);
-  EXPECT_THAT(refused.message, HasSubstr("runs study 'study1, study2', not 'study3'"));
+  EXPECT_THAT(refused.message, HasSubstr("study 'study3' does not run"));
+}
+
+TEST_F(ControllerStudiesTest, TheCommandLinePausesOneStudy) {
+  const StudyId a = Create("trials: 9\n");
+  const StudyId b = Create("trials: 9\n");
+  Open(a);
+  Open(b);
+  for (const std::string verb : {"pause", "pause", "kill"})
+    EXPECT_TRUE(Ask({.verb = verb, .study = "study1", .trial = {}}).ok);
+  EXPECT_TRUE(StudyOf(a).paused);
+  EXPECT_FALSE(StudyOf(b).paused);
+  const wire::Answer refused = Ask({.verb = "pause", .study = "study3", .trial = {}});
+  EXPECT_FALSE(refused.ok);
+  EXPECT_TRUE(IsNotDriven(refused));
 }
 
 TEST_F(ControllerStudiesTest, APausedStudyIsLetGoAndComesAgain) {

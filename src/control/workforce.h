@@ -78,8 +78,6 @@ class Workforce {
   void KillAll();
   // Whether no host is left.
   bool empty() const { return hosts_.empty(); }
-  // Whether checkpoints are being copied.
-  bool copies() const { return !copies_.empty(); }
 
   // What the site calls.
   void Connected(PeerId peer);

@@ -69,6 +69,7 @@ void Engine::On(const StudyCreated& event) {
 void Engine::On(const StudyOpened& event) {
   Study* study = state_.FindStudy(event.study);
   if (study == nullptr) return;
+  study->hidden = event.hidden;
   TakenOver(*study);
   endings_.LoseLaunchesOnLostNodes();
   state_.AskWakes(*study);

@@ -62,6 +62,7 @@ struct StudyStopAsked {
 // ControllerStarted, concern it from now on.
 struct StudyOpened {
   StudyId study{};
+  std::vector<std::string> hidden = {};  // uuids of devices that it may not use
 };
 
 // The study has nothing more to do, or is paused, and nothing of it runs: it is alone again. What

@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-constexpr int kSnapshotVersion = 14;
+constexpr int kSnapshotVersion = 15;
 
 struct Saver {
   StateWriter& writer;
@@ -76,8 +76,8 @@ void ForEachStudyField(SomeStudy& s, Visit&& visit) {
       s.trials_wanted, s.created, s.deadline, s.ending, s.finished, s.exhausted, s.asked,
       s.answered, s.enqueued, s.groups, s.group_target, s.best, s.checkpoint_bytes, s.running,
       s.waiting, s.failed_starts, s.hold_until, s.pause, s.over, s.failed, s.fruitless, s.capacity,
-      s.several_shapes, s.measured_bytes, s.memory_is_inherited, s.paused, s.replan, s.wake,
-      s.use.had, s.use.since, s.use.wanted, s.launch_took.seconds, s.launch_took.count);
+      s.several_shapes, s.measured_bytes, s.memory_is_inherited, s.hidden, s.paused, s.replan,
+      s.wake, s.use.had, s.use.since, s.use.wanted, s.launch_took.seconds, s.launch_took.count);
 }
 
 std::unexpected<Error> Unreadable() { return Corruption("a snapshot does not read back"); }

@@ -115,9 +115,10 @@ struct Study {
   double typical_work = 0;  // work that a trial does on average under the stopper
   Forecasts forecasts;      // empty where the policy does not look at them
   std::unique_ptr<Policy>
-      policy;             // that of `spec`; null if the engine has a policy for all studies
-  bool paused = false;    // by a user or because of the machine: nothing of it is started
-  bool replan = false;    // it is planned once the present event is taken in
+      policy;  // that of `spec`; null if the engine has a policy for all studies
+  std::vector<std::string> hidden;  // uuids of devices that it may not use
+  bool paused = false;              // by a user or because of the machine: nothing of it is started
+  bool replan = false;              // it is planned once the present event is taken in
   bool declined = false;  // in the plan being made: it was given room, and did nothing with it
   Time wake = kNever;     // when it asked to be woken
   Use use;

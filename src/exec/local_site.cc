@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -38,6 +39,17 @@ Speaker SpeakerOf(std::int64_t pid) {
           .image = ImageOf(static_cast<pid_t>(pid))};
 }
 
+// Until it is destroyed, the files that this process makes are made with this umask.
+class UmaskOf {
+ public:
+  explicit UmaskOf(mode_t mask) : before_(umask(mask)) {}
+  ~UmaskOf() { umask(before_); }
+  UmaskOf(const UmaskOf&) = delete;
+
+ private:
+  mode_t before_;
+};
+
 }  // namespace
 
 LocalSite::LocalSite(Shared shared, Options options)
@@ -46,7 +58,7 @@ LocalSite::LocalSite(Shared shared, Options options)
       strays_(shared.strays),
       engine_(shared.engine),
       options_(std::move(options)),
-      folders_(options_.paths, study().spec.name) {}
+      folders_(options_.paths, options_.name) {}
 
 LocalSite::~LocalSite() {
   reception_.Go(*this);
@@ -63,8 +75,7 @@ LocalSite::~LocalSite() {
   }
 }
 
-Status LocalSite::Open(Workforce& workforce) {
-  workforce_ = &workforce;
+Status LocalSite::Open() {
   // A user may have too few of these, if many studies run. Output is then looked at now and then.
   inotify_ = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
   if (inotify_ >= 0) loop_.Watch(inotify_, [this] { OutputChanged(); });
@@ -75,7 +86,16 @@ Status LocalSite::Open(Workforce& workforce) {
   return {};
 }
 
-void LocalSite::Welcome() { reception_.Come(study().spec.name, *this); }
+void LocalSite::Welcome(Workforce& workforce) {
+  workforce_ = &workforce;
+  reception_.Come(options_.name, *this);
+}
+
+void LocalSite::SetWorld(StudyWorld world, std::string trainer, Status fit) {
+  options_.world = std::move(world);
+  options_.trainer = std::move(trainer);
+  options_.fit = std::move(fit);
+}
 
 const Study& LocalSite::study() const { return *engine_.study(options_.study); }
 
@@ -94,7 +114,9 @@ void LocalSite::AddProcess(const std::string& worker, int pidfd, pid_t child) {
 }
 
 Status LocalSite::Spawn(const Trial& trial) {
+  SLUICE_TRY(options_.fit);
   const wire::LaunchRef at{trial.id, trial.launch.id};
+  const UmaskOf umask(options_.world.limits.umask);
   SLUICE_TRY(folders_.MakeFresh(at, options_.guard));
   const Node& node = engine_.cluster().node(trial.launch.grant.node);
   LaunchPlan plan =

@@ -11,11 +11,11 @@
 #include "base/result.h"
 #include "control/site.h"
 #include "control/workforce.h"
+#include "exec/controller/strays.h"
 #include "exec/copy_thread.h"
 #include "exec/event_loop.h"
 #include "exec/launch_folder.h"
 #include "exec/socket/reception.h"
-#include "exec/strays.h"
 #include "exec/study_world.h"
 
 namespace sluice {
@@ -31,8 +31,12 @@ class LocalSite final : public Site, public Receiver {
     std::string launcher;
     std::string trainer;  // the path of sluice-trainer, if the study has `train`
     StudyId study{};
-    StudyWorld world;               // what the study's programs are started with
-    std::function<Status()> guard;  // fails once another controller holds the store; may be null
+    std::string name;  // of the study
+    StudyWorld world;  // what the study's programs are started with
+    // Why nothing of the study can be started, if its world or its trainer cannot be found.
+    Status fit;
+    std::function<Status()> guard =
+        {};  // fails once another controller holds the store; may be null
   };
 
   // What the sites of a controller share, and outlives them. The engine is read whenever a process
@@ -47,9 +51,13 @@ class LocalSite final : public Site, public Receiver {
   ~LocalSite() override;
 
   // Must be called before the workforce is opened.
-  Status Open(Workforce& workforce);
-  // Workers that connect are heard from now on. Must be called after the workforce was opened.
-  void Welcome();
+  Status Open();
+  // What happens is told to the workforce, which was opened, and workers that connect are heard.
+  void Welcome(Workforce& workforce);
+
+  // Launches that are started from now on get this world.
+  void SetWorld(StudyWorld world, std::string trainer, Status fit);
+  const StudyWorld& world() const { return options_.world; }
 
   Time Now() const override { return loop_.Now(); }
   TimerId At(Time time, std::function<void()> handler) override;

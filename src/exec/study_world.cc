@@ -58,7 +58,7 @@ std::optional<std::size_t> CountIn(std::string_view item) {
 std::unexpected<Error> CannotKeep(const std::string& path, int error) {
   return Unavailable(
       fmt::format("{}: cannot keep the environment of the study's programs: {}; once this file can "
-                  "be written, 'sluice resume' goes on with the study",
+                  "be written, the same command works",
                   path, ::strerror(error)));
 }
 
@@ -208,12 +208,6 @@ Result<StudyWorld> ReadWorld(const std::string& study_folder) {
 Result<StudyWorld> KeepOwnWorld(const std::string& study_folder) {
   SLUICE_TRY(KeepWorld(study_folder, CaptureWorld()));
   return ReadWorld(study_folder);
-}
-
-Result<StudyWorld> KeptWorld(const std::string& study_folder) {
-  Result<StudyWorld> world = ReadWorld(study_folder);
-  if (!world && world.error().code == ErrorCode::kNotFound) return CaptureWorld();
-  return world;
 }
 
 }  // namespace sluice

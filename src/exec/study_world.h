@@ -40,8 +40,6 @@ Result<StudyWorld> ReadWorld(const std::string& study_folder);
 // Keeps the world of this process. What was written is read again, so that a file that later
 // controllers could not read is noticed now.
 Result<StudyWorld> KeepOwnWorld(const std::string& study_folder);
-// The world that was kept; for a study of an earlier version, that of this process.
-Result<StudyWorld> KeptWorld(const std::string& study_folder);
 
 // The text of the file: a line with the version, then items that each end with a zero byte. The
 // items are the limits (FormatLimits), the number of variables, and the variables. So values may

@@ -140,7 +140,7 @@ TEST_F(StudyWorldTest, AFileThatCannotBeWrittenLeavesNothingBehind) {
   ASSERT_FALSE(kept);
   EXPECT_THAT(kept.error().message,
               AllOf(HasSubstr(file_ + ": cannot keep the environment"), HasSubstr("directory"),
-                    HasSubstr("'sluice resume' goes on with the study")));
+                    HasSubstr("the same command works")));
   EXPECT_THAT(NamesIn(study_), ElementsAre("world"));
   EXPECT_THAT(Refusal(), HasSubstr("expected a regular file of this user"));
   // The folder itself cannot be made.

@@ -80,7 +80,7 @@ class Audit {
     }
     const Study& made = *(*engine)->study(study_.id);
     SLUICE_ASSIGN(const Openings openings, Openings::Read(database_));
-    CheckStudyRow(made, openings.WasOpened(study_.id));
+    SLUICE_TRY(CheckStudyRow(made, openings));
     SLUICE_TRY(GatherAttributes(made));
     SLUICE_ASSIGN(const std::vector<TrialInfo> rows, reader_.Trials(study_.id));
     CheckTrialRows(made, rows);
@@ -120,9 +120,18 @@ class Audit {
     return {};
   }
 
-  // A study that shared the engine may have changed with an event that is not its own.
-  void CheckStudyRow(const Study& made, bool shared) {
-    const StudyRow row = RowOf(made);
+  // Whether something was written down at this time.
+  Result<bool> Happened(std::int64_t time_us) {
+    SLUICE_ASSIGN(Statement query,
+                  database_.Prepare("SELECT EXISTS (SELECT 1 FROM events WHERE time_us = ?1) OR "
+                                    "EXISTS (SELECT 1 FROM reports WHERE time_us = ?1)"));
+    query.Bind(1, time_us);
+    SLUICE_TRY(query.Step());
+    return query.Integer(0) != 0;
+  }
+
+  Status CheckStudyRow(const Study& made, const Openings& openings) {
+    const StudyRow row = RowOf(made, openings.IsOpen(made.id));
     Compare("the study", "name", study_.name, row.name);
     Compare("the study", "metric", study_.metric, row.metric);
     Compare("the study", "folder", study_.folder, row.folder);
@@ -133,17 +142,21 @@ class Audit {
     Compare("the study", "time of making", Micros(study_.created), Micros(row.created));
     Compare("the study", "deadline", Micros(study_.deadline), Micros(row.deadline));
     const std::int64_t updated_us = Micros(study_.updated);
-    if (!shared || updated_us < last_us_)
-      Compare("the study", "time of the last change", updated_us, last_us_);
+    // A study that shared the engine may have changed with an event that is not its own.
+    const bool shared = openings.WasOpened(made.id) && updated_us > last_us_;
+    SLUICE_ASSIGN(const bool happened, Happened(updated_us));
+    if (!shared || !happened) Compare("the study", "time of the last change", updated_us, last_us_);
     Compare("the study", "number of trials", study_.trials, row.trials);
     Compare("the study", "ending", study_.ending, row.ending);
     Compare("the study", "finished", study_.finished, row.finished);
     Compare("the study", "best trial", Number(study_.best), Number(row.best));
     Compare("the study", "pause", study_.pause, row.pause);
+    Compare("the study", "openness", study_.open, row.open);
     for (std::size_t state = 0; state < kTrialStates; ++state) {
       Compare("the study", fmt::format("number of {} trials", kTrialStateNames[state]),
               study_.counts[state], row.counts[state]);
     }
+    return {};
   }
 
   // Gathers the attributes that programs set on their trials, and the lineage of forks.

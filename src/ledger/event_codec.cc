@@ -79,6 +79,10 @@ struct Encoder {
   void operator()(const StudyOpened& e) {
     Become({}, "study_opened");
     json.Add("study", Number(e.study));
+    if (!e.hidden.empty())
+      json.AddJson("hidden", JsonList(e.hidden, [](std::string& list, const std::string& uuid) {
+                     AppendJson(list, uuid);
+                   }));
   }
   void operator()(const StudyClosed& e) {
     Become({}, "study_closed");
@@ -219,6 +223,14 @@ class Body : public JsonMembers {
     }
     return point;
   }
+  std::vector<std::string> Texts(std::string_view name) {
+    std::vector<std::string> texts;
+    for (const JsonValue& value : List(name)) {
+      if (!value.Text()) Miss(name, "a list of texts");
+      texts.emplace_back(value.Text().value_or(""));
+    }
+    return texts;
+  }
   // Calls read(part) for each object of a list.
   template <typename Read>
   void Parts(std::string_view name, Read read) {
@@ -339,7 +351,11 @@ Result<Event> Decode(Time time, StudyId study, std::string_view kind, Body& in) 
   }
   if (kind == "study_stop_asked") return event(StudyStopAsked{study});
   if (kind == "study_pause_asked") return event(StudyPauseAsked{study});
-  if (kind == "study_opened") return event(StudyOpened{StudyId(in.Id("study"))});
+  if (kind == "study_opened") {
+    StudyOpened opened{.study = StudyId(in.Id("study"))};
+    if (in.Has("hidden")) opened.hidden = in.Texts("hidden");
+    return event(std::move(opened));
+  }
   if (kind == "study_closed") return event(StudyClosed{StudyId(in.Id("study"))});
   if (kind == "controller_started") return event(ControllerStarted{NodesFrom(in)});
   if (kind == "nodes_changed") return event(NodesChanged{NodesFrom(in)});

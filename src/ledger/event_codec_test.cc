@@ -133,6 +133,8 @@ TEST(EventCodecTest, EventsOfAStudy) {
   EXPECT_EQ(RoundTrip(StudyStopAsked{StudyId(3)}).study, StudyId(3));
   EXPECT_EQ(RoundTrip(StudyPauseAsked{StudyId(3)}).study, StudyId(3));
   EXPECT_EQ(RoundTrip(StudyOpened{StudyId(3)}).study, StudyId(3));
+  const StudyOpened hides{StudyId(3), {"GPU-1", "GPU-2"}};
+  EXPECT_EQ(RoundTrip(hides).hidden, hides.hidden);
   EXPECT_EQ(RoundTrip(StudyClosed{StudyId(3)}).study, StudyId(3));
   Node down = NodeOf(1000, 1);
   down.up = false;

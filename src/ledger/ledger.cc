@@ -31,7 +31,7 @@ Result<std::int64_t> ReadNumber(Statement& query) {
 
 }  // namespace
 
-StudyRow RowOf(const Study& study) {
+StudyRow RowOf(const Study& study, bool open) {
   return {.id = study.id,
           .name = study.spec.name,
           .folder = study.folder,
@@ -46,7 +46,8 @@ StudyRow RowOf(const Study& study) {
           .finished = study.finished,
           .best = study.best,
           .counts = study.counts,
-          .pause = study.pause};
+          .pause = study.pause,
+          .open = open};
 }
 
 SnapshotRow SnapshotOf(const Engine& engine, StudyId study, EventSeq seq) {
@@ -99,14 +100,14 @@ Result<std::unique_ptr<Ledger>> Ledger::Open(const std::string& path, const Disk
       database.Prepare(
           "UPDATE studies SET updated_us = ?9, trials = ?10, deadline_us = ?11, ending = ?12, "
           "finished = ?13, best = ?14, waiting = ?15, running = ?16, paused = ?17, complete = ?18, "
-          "stopped = ?19, failed = ?20, pause = ?21 WHERE id = ?1"));
+          "stopped = ?19, failed = ?20, pause = ?21, open = ?22 WHERE id = ?1"));
   SLUICE_ASSIGN(
       ledger->insert_study_,
       database.Prepare(
           "INSERT INTO studies (id, name, folder, seed, metric, direction, unit, created_us, "
           "updated_us, trials, deadline_us, ending, finished, best, waiting, running, paused, "
-          "complete, stopped, failed, pause) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
+          "complete, stopped, failed, pause, open) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"));
   SLUICE_ASSIGN(
       ledger->upsert_snapshot_,
       database.Prepare(
@@ -155,6 +156,20 @@ Status Ledger::CheckAlone() {
   version_ = version;
   return {};
 }
+
+Status Ledger::TakeUp() {
+  SLUICE_TRY(begin_.Run());
+  const auto last = ReadNumber(read_last_);
+  const auto version = last ? ReadNumber(read_version_) : last;
+  (void)rollback_.Run();  // nothing was written
+  if (!version) return std::unexpected(version.error());
+  last_ = EventSeq(static_cast<std::uint64_t>(*last));
+  version_ = *version;
+  chains_.clear();
+  return {};
+}
+
+Status Ledger::Gather() { return database_->Execute("PRAGMA wal_checkpoint(TRUNCATE)"); }
 
 Status Ledger::Write(const Batch& batch) {
   const Time updated = batch.events.empty() ? Time{} : batch.events.back().second.time;
@@ -314,6 +329,7 @@ Status Ledger::Put(Statement& put, const StudyRow& row, Time updated) {
     put.Bind(15 + static_cast<int>(state), static_cast<std::int64_t>(row.counts[state]));
   }
   put.Bind(21, std::string_view(row.pause));
+  put.Bind(22, static_cast<std::int64_t>(row.open));
   return put.Run();
 }
 
@@ -325,24 +341,35 @@ Result<StudyId> StudyNamed(Database& database, const std::string& name) {
 }
 
 Result<StudyId> NextStudyId(Database& database) {
-  SLUICE_ASSIGN(Statement query,
-                database.Prepare("SELECT max(coalesce((SELECT max(id) FROM studies), 0), "
-                                 "coalesce((SELECT max(study) FROM events), 0)) + 1"));
+  SLUICE_ASSIGN(
+      Statement query,
+      database.Prepare("SELECT max(coalesce((SELECT max(id) FROM studies), 0), "
+                       "coalesce((SELECT max(study) FROM events), 0), "
+                       "coalesce((SELECT max(json_extract(body, '$.study')) FROM events WHERE "
+                       "study = 0 AND kind = 'study_opened'), 0)) + 1"));
   SLUICE_TRY(query.Step());
   return StudyId(static_cast<std::uint32_t>(query.Integer(0)));
 }
 
-Status CheckRemovable(Database& database, StudyId study) {
-  SLUICE_ASSIGN(const Openings openings, Openings::Read(database));
+namespace {
+
+Status CheckClosed(const Database& database, const Openings& openings, StudyId study) {
   if (!openings.IsOpen(study)) return {};
   return FailedPrecondition(fmt::format(
       "{}: study {} is still in the engine that studies share: it is removed once it was closed",
       database.path(), Number(study)));
 }
 
-Status RemoveStudy(Database& database, StudyId study) {
-  SLUICE_TRY(CheckRemovable(database, study));
+}  // namespace
+
+Status CheckRemovable(Database& database, StudyId study) {
   SLUICE_ASSIGN(const Openings openings, Openings::Read(database));
+  return CheckClosed(database, openings, study);
+}
+
+Status RemoveStudy(Database& database, StudyId study) {
+  SLUICE_ASSIGN(const Openings openings, Openings::Read(database));
+  SLUICE_TRY(CheckClosed(database, openings, study));
   std::vector<std::uint32_t> companions;
   for (const StudyId companion : openings.CompanionsOf(study))
     companions.push_back(Number(companion));
@@ -350,11 +377,16 @@ Status RemoveStudy(Database& database, StudyId study) {
   constexpr std::string_view kUnlessNeeded =
       "DELETE FROM {0} WHERE study IN ({1}) AND NOT EXISTS (SELECT 1 FROM studies WHERE id IN "
       "({1})); ";
+  // The events that belong to no study concern those that there are.
+  constexpr std::string_view kIfLast =
+      "DELETE FROM events WHERE NOT EXISTS (SELECT 1 FROM studies); DELETE FROM snapshots WHERE "
+      "NOT EXISTS (SELECT 1 FROM studies); UPDATE store SET chain = '' WHERE NOT EXISTS (SELECT 1 "
+      "FROM studies); ";
   return database.Execute(fmt::format(
       "BEGIN IMMEDIATE; DELETE FROM trials WHERE study = {0}; DELETE FROM snapshots WHERE study = "
-      "{0}; DELETE FROM studies WHERE id = {0}; {1}{2}COMMIT",
+      "{0}; DELETE FROM studies WHERE id = {0}; {1}{2}{3}COMMIT",
       Number(study), fmt::format(kUnlessNeeded, "events", all),
-      fmt::format(kUnlessNeeded, "reports", all)));
+      fmt::format(kUnlessNeeded, "reports", all), kIfLast));
 }
 
 }  // namespace sluice

@@ -38,8 +38,9 @@ struct StudyRow {
   TrialId best{};
   std::array<int, kTrialStates> counts{};
   std::string pause = {};
+  bool open = false;  // in the engine that studies share (ledger/openings.h)
 };
-StudyRow RowOf(const Study& study);
+StudyRow RowOf(const Study& study, bool open = false);
 
 struct SnapshotRow {
   StudyId study{};  // 0: of the engine that several studies share
@@ -66,6 +67,11 @@ class Ledger {
   // Called in every transaction before it commits: if the guard fails, nothing is committed.
   void SetGuard(std::function<Status()> guard) { guard_ = std::move(guard); }
   const std::function<Status()>& guard() const { return guard_; }
+  // Goes on after what another process has written since the last commit here. Waits for a
+  // transaction that this process has begun.
+  Status TakeUp();
+  // Brings all that was written into the store's file, so that a copy of that file has it.
+  Status Gather();
   Status Commit(const Batch& batch);
   EventSeq last() const { return last_; }
   Database& database() { return *database_; }

@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "ledger/audit.h"
 #include "ledger/reader.h"
 #include "ledger/recovery.h"
 #include "ledger/test_store.h"
@@ -54,6 +55,32 @@ TEST(LedgerTest, AnEventNumberIsUsedOnce) {
   EXPECT_EQ(Count(ledger->database(), "events"), before);  // the valid event is missing too
   batch.events.pop_back();
   EXPECT_TRUE(ledger->Commit(batch));
+}
+
+TEST(LedgerTest, GoesOnAfterWhatAnotherHasWritten) {
+  const TestFolder folder;
+  TestEngine test("trials: 3\n");
+  const auto ledger = OpenLedger(folder / "s.db");
+  WriteHistory(test, *ledger);
+  const auto other = OpenLedger(folder / "s.db");
+  const auto write = [&test](Ledger& to) {
+    Batch batch;
+    batch.study = kStudy;
+    batch.events.emplace_back(EventSeq(Number(to.last()) + 1), Event{At(1), Woken{}});
+    batch.studies.push_back(RowOf(test.Study()));
+    return to.Commit(batch);
+  };
+  ASSERT_TRUE(write(*other));
+  EXPECT_FALSE(write(*ledger)) << "its number is taken";
+  ASSERT_TRUE(ledger->TakeUp());
+  EXPECT_EQ(ledger->last(), other->last());
+  EXPECT_TRUE(write(*ledger));
+  EXPECT_FALSE(write(*other));
+  auto reader = Reader::Open(folder / "s.db");
+  ASSERT_TRUE(reader);
+  const auto findings = AuditStudy(**reader, *(*reader)->FindStudy(test.Study().spec.name));
+  ASSERT_TRUE(findings);
+  EXPECT_THAT(*findings, ::testing::IsEmpty()) << "the chain goes on too";
 }
 
 TEST(LedgerTest, AFullDiskLeavesNothingHalfWritten) {

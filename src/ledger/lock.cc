@@ -129,13 +129,6 @@ bool IsSameFile(int descriptor, const std::string& path) {
          open.st_dev == named.st_dev && open.st_ino == named.st_ino;
 }
 
-std::unexpected<Error> InUse(const StorePaths& paths, const LockHolder& holder) {
-  return FailedPrecondition(fmt::format(
-      "{}: in use by process {} ({}): wait for it, stop it with 'sluice stop', or name another "
-      "store with --store",
-      paths.database, holder.pid, holder.purpose));
-}
-
 // Opens and locks the file of this path.
 Result<int> TakeLock(const StorePaths& paths, const std::string& path) {
   for (int tries = 0;;) {
@@ -160,6 +153,13 @@ Result<int> TakeLock(const StorePaths& paths, const std::string& path) {
 }
 
 }  // namespace
+
+std::unexpected<Error> InUse(const StorePaths& paths, const LockHolder& holder) {
+  return FailedPrecondition(
+      fmt::format("{}: in use by process {} ({}): wait for it, or name another "
+                  "store with --store",
+                  paths.database, holder.pid, holder.purpose));
+}
 
 Result<StoreLock> StoreLock::Acquire(const StorePaths& paths, const std::string& purpose) {
   SLUICE_TRY(CheckFilesOwner(paths));

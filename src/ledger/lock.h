@@ -65,5 +65,7 @@ struct LockHolder {
   std::string purpose;
 };
 LockHolder FindLockHolder(const StorePaths& paths);
+// Says that the store is held by this process.
+std::unexpected<Error> InUse(const StorePaths& paths, const LockHolder& holder);
 
 }  // namespace sluice

@@ -13,11 +13,11 @@
 namespace sluice {
 namespace {
 
-// A store of schema 1 has no column for pauses.
+// A store of schema 1 has no column for pauses, and before schema 4 studies were not opened.
 constexpr const char* kStudyColumns =
     "SELECT id, name, folder, metric, direction, unit, seed, created_us, updated_us, deadline_us, "
     "trials, ending, finished, "
-    "best, waiting, running, paused, complete, stopped, failed, {} FROM studies ";
+    "best, waiting, running, paused, complete, stopped, failed, {}, {} FROM studies ";
 
 StudyInfo ReadStudyRow(const Statement& row) {
   StudyInfo study;
@@ -40,6 +40,7 @@ StudyInfo ReadStudyRow(const Statement& row) {
     study.counts[state] = static_cast<int>(row.Integer(14 + static_cast<int>(state)));
   }
   study.pause = row.Text(20);
+  study.open = row.Integer(21) != 0;
   return study;
 }
 
@@ -100,7 +101,8 @@ Result<std::unique_ptr<Reader>> Reader::Open(const std::string& path, const Disk
 }
 
 Result<Statement> Reader::PrepareStudies(std::string_view rest) {
-  return database_->Prepare(fmt::format(fmt::runtime(kStudyColumns), schema_ < 2 ? "''" : "pause") +
+  return database_->Prepare(fmt::format(fmt::runtime(kStudyColumns), schema_ < 2 ? "''" : "pause",
+                                        schema_ < 4 ? "0" : "open") +
                             std::string(rest));
 }
 
@@ -151,7 +153,7 @@ Result<std::string> Reader::Source(StudyId study) {
 Result<std::vector<Node>> Reader::Nodes(StudyId study) {
   SLUICE_ASSIGN(
       Statement query,
-      database_->Prepare("SELECT time_us, kind, body FROM events WHERE study = ? AND kind IN "
+      database_->Prepare("SELECT time_us, kind, body FROM events WHERE study IN (0, ?) AND kind IN "
                          "('controller_started', 'nodes_changed') ORDER BY seq DESC "
                          "LIMIT 1"));
   query.Bind(1, static_cast<std::int64_t>(Number(study)));

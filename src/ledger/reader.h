@@ -36,6 +36,7 @@ struct StudyInfo {
   TrialId best{};
   std::array<int, kTrialStates> counts{};
   std::string pause;  // why the machine could not continue the study; empty: it could
+  bool open = false;  // a controller has taken it in, and has not let go of it since
 
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
   int made() const;

@@ -229,11 +229,20 @@ class Replayer {
       SLUICE_ASSIGN(const bool came, Open(opened->study, history.seq(), partly));
       if (!came) return false;
     }
-    (void)engine->Apply(event);
     const auto* closed = std::get_if<StudyClosed>(&event.body);
+    if (closed != nullptr && !MayClose(closed->study)) {
+      return Corruption(fmt::format("{}: study {} was closed, but it was not there, or ran",
+                                    database_.path(), Number(closed->study)));
+    }
+    (void)engine->Apply(event);
     if (closed != nullptr) alone_[closed->study] = shared_->Close(closed->study);
     ++replayed_;
     return true;
+  }
+
+  bool MayClose(StudyId id) const {
+    const Study* const study = shared_->study(id);
+    return study != nullptr && study->running.empty();
   }
 
   bool IsLeftOut(StudyId study) const { return !only_.contains(study); }

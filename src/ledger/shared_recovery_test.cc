@@ -270,6 +270,21 @@ TEST(SharedRecoveryTest, WhatARemovedStudyDidStaysWhileOthersAreReplayedWithIt) 
   EXPECT_EQ((*quick)->Digest(), (*slow)->Digest());
   ASSERT_TRUE(RemoveStudy(store.database(), b));
   EXPECT_EQ(events_of(a) + events_of(b), 0);
+  EXPECT_EQ(events_of(StudyId{}), 0) << "nothing is left that they concern";
+  EXPECT_TRUE(*IsChainWhole(*store.Read()));
+}
+
+TEST(SharedRecoveryTest, AnIdThatAnOpeningNamesIsNotUsedAgain) {
+  SharedStore store(4);
+  const StudyId a = store.Create("trials: 3\n");
+  const StudyId b = store.Create("trials: 3\n");
+  store.Open(b);
+  store.Close(b);
+  ASSERT_TRUE(RemoveStudy(store.database(), b));
+  const auto next = NextStudyId(store.database());
+  ASSERT_TRUE(next);
+  EXPECT_GT(Number(*next), Number(b));
+  ASSERT_TRUE(RemoveStudy(store.database(), a));
 }
 
 TEST(SharedRecoveryTest, EventsOfNoStudyHaveAChain) {

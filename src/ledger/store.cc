@@ -64,6 +64,10 @@ constexpr std::array<const char*, kSchemaVersion> kMigrations = {R"sql(
                                                                  R"sql(
   -- The same checksum of the events that belong to no study (their study is 0).
   ALTER TABLE store ADD COLUMN chain TEXT NOT NULL DEFAULT '';
+)sql",
+                                                                 R"sql(
+  -- Whether a controller has taken the study in (study_opened), and has not let go of it since.
+  ALTER TABLE studies ADD COLUMN open INTEGER NOT NULL DEFAULT 0;
 )sql"};
 
 Result<std::int64_t> Pragma(Database& database, const char* name) {

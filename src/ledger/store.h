@@ -22,7 +22,7 @@ struct StorePaths {
   std::string StudyFolder(const std::string& study) const;
 };
 
-constexpr int kSchemaVersion = 3;
+constexpr int kSchemaVersion = 4;
 
 // Opens a store for reading. Fails with not_found if there is none. Fails, without changing the
 // file, if it is not a Sluice store, or if its schema is newer than this program knows. A store of

@@ -72,7 +72,7 @@ TEST(StoreTest, ANewerStoreIsLeftAlone) {
   const std::string path = folder / "s.db";
   ASSERT_TRUE(OpenStoreForWriting(path));
   Execute(path, "PRAGMA user_version = 99");
-  ExpectRefused(path, ErrorCode::kFailedPrecondition, "newer Sluice (schema 99; this one knows 3)");
+  ExpectRefused(path, ErrorCode::kFailedPrecondition, "newer Sluice (schema 99; this one knows 4)");
 }
 
 TEST(StoreTest, ASchemaThatCannotBeIsDamage) {

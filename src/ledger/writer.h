@@ -25,6 +25,8 @@ class Writer final : public Committer {
   std::optional<Status> TakeDone();
   // Waits for the batch under way and returns its result.
   Status Wait();
+  // The ledger, while no batch is under way.
+  Ledger& ledger() { return *ledger_; }
 
  private:
   std::unique_ptr<Ledger> ledger_;

@@ -21,10 +21,12 @@ constexpr const char* kAnyKind = "A100";
 
 }  // namespace
 
-int MostFused(const StudyView& study) {
-  const int most = std::max(1, study.demand.fused_most);
-  return study.capacity > 0 ? std::min(most, study.capacity) : most;
+int MostFused(const Demand& demand, int capacity) {
+  const int most = std::max(1, demand.fused_most);
+  return capacity > 0 ? std::min(most, capacity) : most;
 }
+
+int MostFused(const StudyView& study) { return MostFused(study.demand, study.capacity); }
 
 Fusion::Fusion(const SpeedModel& speeds, const StudyView& study) : speeds_(speeds), study_(study) {
   const std::string_view measured = speeds.MostMeasuredKind(study.shape);

@@ -10,6 +10,8 @@ namespace sluice {
 // The most trials that one program of the study may train, by what the study's file and its
 // programs say. 1: its trials are not fused.
 int MostFused(const StudyView& study);
+// `capacity` is what its programs have said that they take, or 0.
+int MostFused(const Demand& demand, int capacity);
 
 // How many trials of a study are worth training in one program.
 class Fusion {

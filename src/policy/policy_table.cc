@@ -117,11 +117,8 @@ constexpr PolicyTraits kPolicies[] = {
         .what = "Sluice's own: widens, packs and fuses trials so that all work ends soonest",
         .inputs = {.speeds = true, .paces = true, .forecasts = true},
         .asks_at_reports = true,
-        .can = {.packs = Packing::kByProfile,
-                .fuses = true,
-                .borrows = true,
-                .takes_weights = true,
-                .transfers_early = true},
+        .can =
+            {.packs = Packing::kByProfile, .fuses = true, .borrows = true, .transfers_early = true},
         .make = &Make<Confluence>,
     },
 };

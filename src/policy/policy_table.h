@@ -41,9 +41,8 @@ enum class Packing {
 // What a policy can do.
 struct PolicyAbilities {
   Packing packs = Packing::kNever;
-  bool fuses = false;          // trains several trials in one program
-  bool borrows = false;        // runs trials on lent devices
-  bool takes_weights = false;  // studies have devices in proportion to their weights
+  bool fuses = false;    // trains several trials in one program
+  bool borrows = false;  // runs trials on lent devices
   // A study that trains the best trial of another study may begin before the other study has ended.
   bool transfers_early = false;
 };

@@ -103,9 +103,11 @@ std::vector<Reservation> Divide(Cluster cluster, std::vector<Sharer> sharers) {
   while (!next.empty() && IsAnythingFree(cluster)) {
     Sharer& sharer = *next.top();
     next.pop();
-    Grant grant = FirstFit(cluster, *sharer.demand);
+    const bool sees_all = sharer.hidden == nullptr || sharer.hidden->empty();
+    const Cluster seen = sees_all ? cluster : cluster.Hiding(*sharer.hidden);
+    Grant grant = FirstFit(seen, *sharer.demand);
     const bool enough = IsSet(grant.node);
-    if (!enough) grant = MostFree(cluster, size, *sharer.demand);
+    if (!enough) grant = MostFree(seen, size, *sharer.demand);
     if (!IsSet(grant.node)) continue;
     cluster.TakeAsMeasured(grant);
     sharer.had += sharer.seconds * size.PartOf(HeldWith(grant));

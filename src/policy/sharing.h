@@ -44,6 +44,7 @@ struct Sharer {
   double seconds = 1;  // for how long its next trial is expected to hold what it is given
   const Demand* demand = nullptr;  // of that trial, or of the program that trains several
   int wants = 0;                   // how many of these it could start if it had room
+  const std::vector<std::string>* hidden = nullptr;  // uuids of devices that it may not use
 };
 
 // Room that is kept free for a study.

@@ -108,12 +108,20 @@ struct Failed {
   std::uint64_t seq = 0;
   std::string reason;
 };
-// From the command line: "stop" a study or a trial, "retry" a trial, "enqueue" points.
+// From the command line: "stop" a study or a trial, "retry" a trial, "enqueue" points, "pause" a
+// study, "kill" its trials. Those that begin or end something on the connection itself:
+//   lend    the controller writes nothing more, until the next line or the end of the connection
+//   open    takes in a study that is alone, or changes one that runs
+//   await   is answered when the controller has let go of the study
 struct Ask {
   std::string verb;
   std::string study;
   TrialId trial{};
   std::vector<std::string> points = {};  // JSON objects
+  std::string version = {};              // lend: the version of the program that asks
+  // open: the event that begins it: its kind, and its body, a JSON object
+  std::string event = {};
+  std::string body = {};
 };
 using FromWorker = std::variant<Hello, Heartbeat, Ready, Report, Attributes, Saved, Paused, Done,
                                 Failed, Ask, Capacity, Released, Profile>;

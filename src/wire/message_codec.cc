@@ -98,6 +98,8 @@ struct Encoder {
   }
   void operator()(const Ask& m) {
     Begin("ask").Add("verb", m.verb).Add("study", m.study).Add("trial", Number(m.trial));
+    if (!m.version.empty()) json.Add("version", m.version);
+    if (!m.event.empty()) json.Add("event", m.event).AddJson("body", RewrittenJson(m.body));
     if (m.points.empty()) return;
     json.AddJson("points", JsonList(m.points, [](std::string& list, const std::string& point) {
                    list += RewrittenJson(point);
@@ -292,6 +294,11 @@ Result<FromWorker> DecodeFromWorker(std::string_view line) {
           .study = in.Text("study"),
           .trial = TrialId(static_cast<std::uint32_t>(in.Integer("trial", 0, UINT32_MAX)))};
     if (in.Has("points")) m.points = in.Objects("points");
+    if (in.Has("version")) m.version = in.Text("version");
+    if (in.Has("event")) {
+      m.event = in.Text("event");
+      m.body = in.Object("body");
+    }
     return finish(std::move(m));
   }
   return InvalidArgument(

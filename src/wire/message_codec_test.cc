@@ -105,6 +105,10 @@ TEST(MessageCodecTest, WorkersMessagesComeBack) {
   EXPECT_EQ(FromThere(Ask{"stop", "s", {}}).verb, "stop");
   const Ask enqueue{"enqueue", "s", {}, {R"({"lr":0.1,"act":"re\"lu"})", "{}"}};
   EXPECT_EQ(FromThere(enqueue).points, enqueue.points);
+  EXPECT_EQ(FromThere(Ask{.verb = "lend", .study = "", .version = "1.2"}).version, "1.2");
+  const Ask open{.verb = "open", .study = "s", .event = "study_resumed", .body = R"({"trials":3})"};
+  EXPECT_EQ(FromThere(open).event, open.event);
+  EXPECT_EQ(FromThere(open).body, open.body);
 }
 
 TEST(MessageCodecTest, ValuesKeepEveryBit) {

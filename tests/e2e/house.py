@@ -14,7 +14,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARIES = pathlib.Path(os.environ.get("SLUICE_BIN_DIR", ROOT / "build/release/bin"))
 SLUICE = str(BINARIES / "sluice")
 READING = "check studies status watch trials best logs export doctor".split()
-VERBS = [*READING, *"tune resume enqueue retry stop delete import plan simulate model data".split()]
+CHANGING = "tune resume pause controller enqueue retry stop delete import".split()
+VERBS = [*READING, *CHANGING, *"plan simulate model data".split()]
 SHIM = str(BINARIES.parent / "lib/libfault_shim.so")
 IS_SOAK = os.environ.get("SLUICE_SOAK") == "1"
 
@@ -28,6 +29,27 @@ def wait_until(condition, seconds=30.0, what="the condition"):
             return result
         time.sleep(0.005)
     raise AssertionError(f"{what} did not come true within {seconds} s")
+
+
+class Command(subprocess.Popen):
+    """A command that was started, and looks on at a study that the store's controller runs."""
+
+    def __init__(self, house, words, **options):
+        self.house = house
+        super().__init__(words, **options)
+
+    def send_signal(self, sig):
+        """Signals that a process cannot hear are meant for the controller.
+
+        kill -9 is for both, the command first: so nothing starts another controller.
+        """
+        if sig in (signal.SIGSTOP, signal.SIGCONT):
+            os.kill(self.house.controller(), sig)
+            return
+        super().send_signal(sig)
+        if sig == signal.SIGKILL:
+            self.wait()
+            self.house.kill_controller()
 
 
 class House:
@@ -67,7 +89,8 @@ class House:
         return json.loads(self.run(*words, "--json", **options).stdout)
 
     def start(self, *words, **environment):
-        process = subprocess.Popen(
+        process = Command(
+            self,
             [SLUICE, *map(str, words)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -77,6 +100,25 @@ class House:
         )
         self.started.append(process)
         return process
+
+    def controller(self):
+        """The pid of the controller of the store; None if none lives."""
+        for lock in self.files.glob("run/lock-*"):
+            with contextlib.suppress(OSError, ValueError):
+                pid, _, purpose = lock.read_text().partition(" ")
+                if purpose.strip() == "running studies" and is_controller(int(pid)):
+                    return int(pid)
+        return None
+
+    def kill_controller(self):
+        """kill -9 of the controller. Returns once it is gone, and whether there was one."""
+        pid = self.controller()
+        if pid is None:
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not is_controller(pid), what="the end of the controller")
+        return True
 
     def write(self, name, text):
         path = self.folder / name
@@ -117,9 +159,22 @@ class House:
             if process.poll() is None:
                 process.kill()
             process.communicate()
+        self.kill_controller()
         for folder in self.files.glob("studies/*/trials/*/launch-*"):
             for name in ("program", "claim"):
                 kill_if_alive(folder / name)
+
+
+def is_controller(pid):
+    """Whether this process is a sluice that runs."""
+    try:
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+        words = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        # The leader of its threads may be gone before the others.
+        is_over = fields[0] in "ZX" and len(os.listdir(f"/proc/{pid}/task")) <= 1
+        return not is_over and words[1:2] in ([b"controller"], [])
+    except (OSError, IndexError):
+        return False
 
 
 def pid_if_alive(record):

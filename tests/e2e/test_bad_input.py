@@ -2,7 +2,10 @@
 
 import json
 import os
+import socket
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 from house import ROOT, SHIM, VERBS, wait_until
@@ -14,6 +17,18 @@ space: {x: {int: [0, 99]}}
 objective: {minimize: loss}
 trials: 4
 seed: 1
+"""
+
+# Holds a store as an earlier sluice did while it ran a study.
+HOLDER = """
+import fcntl, os, struct, sys, time
+lock = open(sys.argv[1], "r+")
+fcntl.fcntl(lock, fcntl.F_OFD_SETLK, struct.pack("hhlli", fcntl.F_WRLCK, 0, 0, 0, 0))
+lock.truncate(0)
+lock.write(f"{os.getpid()} tuning 'good'\\n")
+lock.flush()
+print("held", flush=True)
+time.sleep(600)
 """
 
 
@@ -110,19 +125,52 @@ def test_duplicate_name(house):
     assert house.reports() == before
 
 
-def test_store_in_use(house):
+def test_two_tunes_of_one_study(house):
     house.write("study.yaml", GOOD.replace("echo", "sleep 300; echo"))
     process = house.start("tune", "study.yaml", "-q")
     wait_until(
         lambda: house.query("SELECT 1 FROM trials WHERE state = 'running'"), what="a running trial"
     )
-    house.write("other.yaml", GOOD.replace("study: good", "study: other"))
-    for words in (["tune", "other.yaml"], ["resume", "good"]):
-        message = refused(house, *words, code=1)
-        assert f"in use by process {process.pid} (tuning 'good')" in message
+    message = refused(house, "tune", "study.yaml", code=1)
+    assert "a study 'good' is in" in message and "sluice watch good" in message
     assert house.json("status")["name"] == "good", "readers are not kept out"
     house.run("stop")
     process.communicate(timeout=30)
+
+
+def test_a_controller_of_another_version(house):
+    """It answers, but lends the pen to nobody but its like."""
+    house.write("study.yaml", GOOD.replace("echo", "sleep 300; echo"))
+    process = house.start("tune", "study.yaml", "-q")
+    wait_until(
+        lambda: house.query("SELECT 1 FROM trials WHERE state = 'running'"), what="a running trial"
+    )
+    with socket.socket(socket.AF_UNIX) as other:
+        other.connect(str(house.files / "run/controller.sock"))
+        ask = {"type": "ask", "verb": "lend", "study": "", "trial": 0, "version": "99.1"}
+        other.sendall(json.dumps(ask).encode() + b"\n")
+        answer = json.loads(other.makefile().readline())
+    assert not answer["ok"]
+    assert f"(process {house.controller()}), and this is sluice 99.1: let its" in answer["message"]
+    house.run("stop")
+    process.communicate(timeout=30)
+
+
+def test_an_earlier_sluice_runs_a_study(house):
+    """It ran one study, in the process of its command."""
+    house.write("study.yaml", GOOD)
+    house.run("tune", "study.yaml", "-q")
+    [lock] = house.files.glob("run/lock-*")
+    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(lock)], stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout.readline() == b"held\n"
+        house.write("other.yaml", GOOD.replace("study: good", "study: other"))
+        for words in (["tune", "other.yaml"], ["enqueue", "good", "x=1"], ["delete", "good", "-y"]):
+            message = refused(house, *words, code=1)
+            assert f"in use by process {holder.pid} (tuning 'good')" in message
+    finally:
+        holder.kill()
+        holder.communicate()
 
 
 def test_store_that_is_none(house):
@@ -169,7 +217,7 @@ def test_newer_schema_is_refused_and_not_touched(house):
         ["delete", "good", "--yes"],
     ):
         message = refused(house, *words, code=1)
-        assert "written by a newer Sluice (schema 99; this one knows 3)" in message
+        assert "written by a newer Sluice (schema 99; this one knows 4)" in message
     assert house.store.read_bytes() == before
 
 

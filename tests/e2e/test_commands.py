@@ -296,7 +296,7 @@ def test_stop_watch_and_follow_from_another_terminal(made, tmp_path):
             assert time.monotonic() < deadline, "two trials run and one has reported"
             time.sleep(0.05)
         assert status["state"] == "running"
-        assert status["pid"] == tune.pid
+        assert status["pid"] not in (None, tune.pid)
         watch = subprocess.Popen(
             [str(BINARY), "watch", "--plain", "--store", str(store)],
             stdout=subprocess.PIPE,
@@ -307,7 +307,6 @@ def test_stop_watch_and_follow_from_another_terminal(made, tmp_path):
             stdout=subprocess.PIPE,
             text=True,
         )
-        assert sluice("delete", "tiny", "--yes", store=store).returncode == 1
         assert "stopped" in good("stop", store=store)
         assert tune.wait(timeout=60) == 0
         assert json.loads(logs.communicate(timeout=60)[0])["score"] == 1

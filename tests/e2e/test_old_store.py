@@ -49,7 +49,7 @@ def test_is_read_as_it_is(old, words):
 def test_goes_on_with_what_it_knows(old):
     reported = old.reports()
     old.run("resume", "before", "-q")
-    assert schema(old) == 3
+    assert schema(old) == 4
     assert set(old.states().values()) == {"complete"} and len(old.states()) == 8
     assert old.reports()[: len(reported)] == reported
     keys = [(trial, work) for trial, work, _ in old.reports()]
@@ -65,7 +65,7 @@ def test_goes_on_with_what_it_knows(old):
 )
 def test_is_brought_forward_by_what_writes_first(old, words):
     old.run(*words)
-    assert schema(old) == 3
+    assert schema(old) == 4
     assert old.run("doctor").returncode == 0
     if words[0] == "delete":
         assert not (old.files / "studies/before").exists()

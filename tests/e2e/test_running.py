@@ -253,9 +253,8 @@ def test_second_interrupt_ends_at_once(house):
     process = house.start("tune", "study.yaml")
     wait_until(lambda: house.reports(), what="a report")
     process.send_signal(signal.SIGINT)
-    wait_until(
-        lambda: house.query("SELECT 1 FROM events WHERE kind = 'drain_asked'"), what="draining"
-    )
+    paused = "SELECT 1 FROM events WHERE kind = 'study_pause_asked'"
+    wait_until(lambda: house.query(paused), what="the pause")
     assert process.poll() is None, "it has its grace"
     process.send_signal(signal.SIGINT)
     process.communicate(timeout=30)

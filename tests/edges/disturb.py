@@ -13,8 +13,9 @@ After its disturbances each study is left alone and must come to its end. Then h
 - every trial is complete, with the right value of each epoch once. Not so a trial that spoiled its
   own files, nor one without the package whose output met a full disk: that one says so in its note;
 - no two launches of a trial were ever at work at once, and no stranger's report counts;
+- no command and no controller crashed, and no command ended with an error and without a word;
 - nothing of it runs, neither at its end nor after a second Ctrl-C; if its last controller was
-  killed, at the end of the next command that has the store's lock;
+  killed, at the end of the next command that starts a controller;
 - `sluice doctor` and its replay say ok.
 """
 

@@ -1,4 +1,7 @@
-"""A study that is disturbed at random, and what must hold of it at its end (disturb.py)."""
+"""A study that is disturbed at random, and what must hold of it at its end (disturb.py).
+
+Long because: every way to disturb a study is a method of it, and each must know all the others.
+"""
 
 import collections
 import contextlib
@@ -11,7 +14,7 @@ import subprocess
 import threading
 import time
 
-from edges import Edge, can_mount, kill_all, processes_of, variable_of
+from edges import Edge, can_mount, kill_all, processes_of, read_bytes, variable_of
 from peer import Peer
 
 POISON = -987654321.0
@@ -21,6 +24,8 @@ CRASHES = (-signal.SIGSEGV, -signal.SIGABRT, -signal.SIGBUS, -signal.SIGILL, -si
 # Methods of Disturbed, one of which each disturbance is.
 ACTIONS = [
     "kill_controller",
+    "kill_command",
+    "kill_command_and_controller",
     "kill_launcher",
     "kill_program",
     "kill_rank",
@@ -28,12 +33,13 @@ ACTIONS = [
     "kill_everything",
     "kill_controller_then_program",
     "stop_controller",
+    "stop_command",
     "stop_launcher",
     "stop_program",
     "stop_rank",
     "stop_all",
-    "second_controller",
-    "linked_controller",
+    "second_command",
+    "linked_command",
     "remove_lock",
     "copy_store",
     "fill_disk",
@@ -56,13 +62,14 @@ class Disturbed:
         self.chance = random.Random(seed)
         self.edge = Edge(root / seed)
         self.copies = root / f"{seed}-copies"
-        self.controllers = []
+        self.commands = []  # that look on at the study
+        self.seen = set()  # the controllers of the store, as far as they were seen
+        self.was_killed = False  # the controller was, and no other was seen since
         self.sleepers = []  # timers that continue what was stopped, and their processes
         self.done = []  # the names of the disturbances made
         self.exempt = set()  # trials that spoiled their own files
         self.begin = time.monotonic()
         self.disk = None
-        self.last_code = 0  # how the last controller ended
         self.draw()
 
     def draw(self):
@@ -114,6 +121,7 @@ class Disturbed:
     def run(self):
         next_at = time.monotonic() + self.chance.choice([0.05, 0.3, 0.6]) * self.chance.random()
         while not self.is_over():
+            self.watch_controllers()
             self.keep_going()
             if len(self.done) < self.planned and time.monotonic() >= next_at:
                 self.disturb()
@@ -151,20 +159,38 @@ class Disturbed:
         return f"{rows}, running: {self.edge.processes()}"
 
     def alive(self):
-        for process in [each for each in self.controllers if each.poll() is not None]:
-            self.controllers.remove(process)
+        """The commands that look on."""
+        for process in [each for each in self.commands if each.poll() is not None]:
+            self.commands.remove(process)
             self.judge(process)
-        return self.controllers
+        return self.commands
 
     def judge(self, process):
-        """A controller may be refused, or end with an error; it does not crash."""
+        """A command may be refused, or end with an error; it does not crash."""
         out, err = process.communicate()
-        self.last_code = process.returncode
         if process.returncode in CRASHES:
-            raise Broken(f"a controller ended by signal {-process.returncode}: {out}{err}")
+            raise Broken(f"a command ended by signal {-process.returncode}: {out}{err}")
         usual = (0, 130, -signal.SIGKILL, -signal.SIGINT)  # SIGINT: before it was handled
         if process.returncode not in usual and "sluice: " not in err:
-            raise Broken(f"a controller ended with {process.returncode}, and no word: {out}{err}")
+            raise Broken(f"a command ended with {process.returncode}, and no word: {out}{err}")
+
+    def watch_controllers(self):
+        """A controller may be killed, or end with an error; it does not crash.
+
+        It is the child of the command that started it, which leaves it a zombie.
+        """
+        pid = self.edge.controller()
+        if pid is not None and pid not in self.seen:
+            self.seen.add(pid)
+            self.was_killed = False
+        for each in self.seen:
+            fields = read_bytes(f"/proc/{each}/stat").rpartition(b")")[2].split()
+            if fields and fields[0] in (b"Z", b"X") and -(int(fields[-1]) & 127) in CRASHES:
+                raise Broken(f"a controller ended by signal {int(fields[-1]) & 127}: {self.log()}")
+
+    def log(self):
+        """What controllers wrote before they ended with an error."""
+        return read_bytes(self.edge.files / "run/controller.log").decode(errors="replace")
 
     def is_over(self):
         return not self.alive() and self.edge.query("SELECT finished FROM studies") == [(1,)]
@@ -176,7 +202,7 @@ class Disturbed:
 
     def keep_going(self):
         if not self.alive():
-            self.controllers.append(self.edge.start(*self.words()))
+            self.commands.append(self.edge.start(*self.words()))
 
     # Disturbances. Each returns what it did, or nothing where it found nothing to do it to.
 
@@ -191,8 +217,6 @@ class Disturbed:
                 return
 
     def pick(self, role):
-        if role == "controller":
-            return self.chance.choice(self.alive()) if self.alive() else None
         found = self.edge.processes(role)
         return self.chance.choice(found) if found else None
 
@@ -206,6 +230,7 @@ class Disturbed:
             return None
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+        self.was_killed |= role == "controller"
         return f"kill {role}"
 
     def stop_one(self, role):
@@ -219,6 +244,24 @@ class Disturbed:
     def kill_controller(self):
         return self.kill_one("controller")
 
+    def kill_command(self):
+        """The study goes on without it."""
+        return self.kill_one("command")
+
+    def kill_all_commands(self):
+        """Then nothing starts another controller, before this one is killed."""
+        for process in self.edge.processes("command"):
+            process.signal(signal.SIGKILL)
+        for process in self.alive():
+            process.wait()
+
+    def kill_command_and_controller(self):
+        if not self.edge.processes("controller"):
+            return None
+        self.kill_all_commands()
+        self.kill_one("controller")
+        return "kill command and controller"
+
     def kill_launcher(self):
         return self.kill_one("launcher")
 
@@ -229,14 +272,15 @@ class Disturbed:
         return self.kill_one("rank")
 
     def kill_controller_and_launchers(self):
-        launchers = self.edge.processes("launcher")
-        if not launchers or not self.alive():
+        found = self.edge.processes("controller", "launcher")
+        if {each.role for each in found} != {"controller", "launcher"}:
             return None
-        victims = [each.pid for each in [*self.alive(), *launchers]]
-        self.chance.shuffle(victims)
-        for pid in victims:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        if self.chance.random() < 0.5:  # or else a command starts another controller at once
+            self.kill_all_commands()
+        self.chance.shuffle(found)
+        for process in found:
+            process.signal(signal.SIGKILL)
+        self.was_killed = True
         return "kill controller and launchers"
 
     def kill_everything(self):
@@ -244,20 +288,24 @@ class Disturbed:
         self.chance.shuffle(found)
         for process in found:
             process.signal(signal.SIGKILL)
+        self.was_killed |= any(each.role == "controller" for each in found)
         return "kill everything" if found else None
 
     def kill_controller_then_program(self):
         """The program trains alone for a while, and is killed before a controller hears of it."""
-        if not self.edge.processes("program") or not self.alive():
+        if not self.edge.processes("program") or not self.edge.processes("controller"):
             return None
-        for process in self.alive():
-            process.kill()
+        self.kill_all_commands()
+        self.kill_one("controller")
         self.rest(self.chance.uniform(0.0, 0.3))
         self.kill_one("program")
         return "kill controller, then program"
 
     def stop_controller(self):
         return self.stop_one("controller")
+
+    def stop_command(self):
+        return self.stop_one("command")
 
     def stop_launcher(self):
         return self.stop_one("launcher")
@@ -275,17 +323,18 @@ class Disturbed:
             self.stop(process.pid, seconds)
         return f"stop everything {seconds} s" if found else None
 
-    def second_controller(self, *more):
+    def second_command(self, *more):
+        """It looks on like the first, or starts a controller if there is none."""
         if not self.alive() or not self.edge.query("SELECT 1 FROM studies"):
             return None
-        self.controllers.append(self.edge.start("resume", "edge", "-q", *more))
-        return "second controller"
+        self.commands.append(self.edge.start("resume", "edge", "-q", *more))
+        return "second command"
 
-    def linked_controller(self):
+    def linked_command(self):
         link = self.edge.store.with_name("link.db")
         if not link.is_symlink():
             link.symlink_to("store.db")
-        return self.second_controller("--store", link) and "linked second controller"
+        return self.second_command("--store", link) and "linked second command"
 
     def remove_lock(self):
         found = [path for path in self.edge.files.glob("run/*") if "lock" in path.name]
@@ -294,7 +343,7 @@ class Disturbed:
         for path in found:
             with contextlib.suppress(OSError):
                 path.unlink()
-        return self.second_controller() and "remove lock, second controller"
+        return self.second_command() and "remove lock, second command"
 
     def copy_store(self):
         """Copies the store, and ends, deletes or runs the copy."""
@@ -388,7 +437,7 @@ class Disturbed:
             if process.poll() is None:
                 process.send_signal(signal.SIGINT)
         if not self.wait(process, 45):
-            raise Broken(f"a controller goes on after {times} Ctrl-C: {self.where_it_stands()}")
+            raise Broken(f"a command goes on after {times} Ctrl-C: {self.where_it_stands()}")
         if process.returncode == 130 and not self.alive():
             self.assert_gone(self.edge.folder, f"{times} Ctrl-C left")
         return "Ctrl-C" if times == 1 else "Ctrl-C twice"
@@ -409,6 +458,7 @@ class Disturbed:
         edge = self.edge
         self.sweep()
         self.assert_gone(edge.folder, "left at the end", 8.0)
+        self.check_log()
         self.check_witness()
         self.check_trials()
         for words in (["doctor", "--json"], ["doctor", "--replay", "edge", "--json"]):
@@ -420,8 +470,12 @@ class Disturbed:
 
     def sweep(self):
         """If the last controller was killed, the next one ends what it left running."""
-        if self.last_code == -signal.SIGKILL:
+        if self.was_killed:
             self.edge.run("resume", "edge", "-q", check=False)
+
+    def check_log(self):
+        if "broken invariant" in self.log():
+            raise Broken(f"a controller has found itself at fault: {self.log()}")
 
     def check_witness(self):
         twice = self.edge.notes("twice")

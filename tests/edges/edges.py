@@ -44,7 +44,7 @@ class Process:
     """A process as /proc shows it; zombies are not shown."""
 
     pid: int
-    role: str  # controller, launcher, program, rank
+    role: str  # controller, command, launcher, program, rank
     words: str
 
     def signal(self, word):
@@ -72,11 +72,13 @@ def is_alive(pid):
 def role_of(pid, words):
     try:
         binary = os.path.basename(os.readlink(f"/proc/{pid}/exe"))
-    except OSError:
-        binary = ""
+    except OSError:  # the process is at its end: what it was called is still known
+        binary = os.path.basename(words.split(" ", 1)[0])
     binary = binary.removesuffix(" (deleted)")
-    if binary in ("sluice", "sluice-launcher"):
-        return "controller" if binary == "sluice" else "launcher"
+    if binary == "sluice":
+        return "controller" if words.split()[1:2] == ["controller"] else "command"
+    if binary == "sluice-launcher":
+        return "launcher"
     return "rank" if "/rank.py" in words or "/torch_rank.py" in words else "program"
 
 
@@ -236,7 +238,7 @@ class Edge(House):
         wait_until(
             lambda: process.poll() is not None
             or (
-                f"(pid {process.pid})" in self.run("status", "edge", check=False).stdout
+                f"(pid {self.controller()})" in self.run("status", "edge", check=False).stdout
                 and self.is_answered()
             ),
             what="the controller",
@@ -282,9 +284,14 @@ class Edge(House):
         return False
 
     def kill(self, process):
-        """kill -9 of a controller that this house started; nothing else holds its output open."""
+        """kill -9 of a command that this house started, and of the controller of its store."""
         process.kill()
         process.communicate(timeout=10)
+
+    def hold(self, process):
+        """Stops a command, so that it starts no other controller when the test kills this one."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGSTOP)  # its own pid: not what `send_signal` does
 
     def finish(self, process, code=0, seconds=40):
         out, err = process.communicate(timeout=seconds)
@@ -295,7 +302,7 @@ class Edge(House):
         """Ctrl-C, and again once the first was heard."""
         process.send_signal(signal.SIGINT)
         if times > 1:
-            drains = "SELECT 1 FROM events WHERE kind = 'drain_asked'"
+            drains = "SELECT 1 FROM events WHERE kind = 'study_pause_asked'"
             before = process.poll
             wait_until(lambda: before() is not None or self.query(drains), what="draining")
             if process.poll() is None:

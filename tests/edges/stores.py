@@ -3,7 +3,7 @@
 import subprocess
 
 import pytest
-from edges import IS_SOAK, is_alive
+from edges import IS_SOAK, is_alive, wait_until
 
 soak_only = pytest.mark.skipif(not IS_SOAK, reason="runs with SLUICE_SOAK=1")
 
@@ -14,6 +14,19 @@ def start(edge, kind="package", trials=2, **settings):
     controller = edge.start("tune", "study.yaml", "-q")
     edge.await_reports(trials)
     return controller
+
+
+def join(edge, *words):
+    """A second command for a study that runs: its controller has heard of it, and it looks on."""
+    heard = "SELECT 1 FROM events WHERE kind = 'study_resumed'"
+    before = len(edge.query(heard))
+    command = edge.start("resume", "edge", "-q", *words)
+    wait_until(
+        lambda: command.poll() is not None or len(edge.query(heard)) > before,
+        what="the controller that has heard of the command",
+    )
+    assert command.poll() is None, command.communicate()
+    return command
 
 
 def copy_to(edge, other, command=("cp", "-r")):

@@ -3,14 +3,15 @@
 import os
 import pathlib
 import shutil
+import signal
 import socket
 import stat
 import subprocess
 import tempfile
 
 import pytest
-from edges import IS_ROOT, Edge
-from house import SLUICE
+from edges import IS_ROOT, Edge, wait_until
+from house import SLUICE, Command
 
 needs_root = pytest.mark.skipif(not IS_ROOT, reason="only root can act as another user")
 NOBODY = 65534
@@ -18,7 +19,8 @@ OTHERS_WRITE = 0o002
 
 
 def start_with(edge, umask, *words):
-    process = subprocess.Popen(
+    process = Command(
+        edge,
         [SLUICE, *map(str, words)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -101,6 +103,19 @@ def test_modes_of_common_umasks(edge, umask):
 @pytest.mark.parametrize("umask", [0o000, 0o077], ids="{:03o}".format)
 def test_modes_after_a_resume(edge, umask):
     look_while_it_runs(edge, umask, verb="resume")
+
+
+def test_programs_after_a_crash_follow_the_umask_of_the_resume(edge):
+    """All that ran was killed: what the resumed study starts has the umask of the `resume`."""
+    text = 'touch "$WITNESS/kept.$SLUICE_LAUNCH"; test "$SLUICE_LAUNCH" = 1 && sleep 60;'
+    edge.study(["sh", "-c", text + ' echo "{{\\"loss\\": {x}}}"'])
+    command = start_with(edge, 0o022, "tune", "study.yaml", "-q")
+    wait_until((edge.witness / "kept.1").exists, what="the first launch")
+    edge.kill(command)
+    for process in edge.children():
+        process.signal(signal.SIGKILL)
+    edge.finish(start_with(edge, 0o077, "resume", "edge", "-q"))
+    assert mode(edge.witness / "kept.2") == 0o600, oct(mode(edge.witness / "kept.2"))
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o027, 0o077], ids="{:03o}".format)

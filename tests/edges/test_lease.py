@@ -5,11 +5,12 @@ import os
 import pathlib
 import signal
 import sqlite3
+import subprocess
 import time
 
 import pytest
-from edges import IS_SOAK, Edge
-from house import SHIM
+from edges import IS_SOAK, Edge, is_alive
+from house import SHIM, SLUICE
 
 LEASE = "timeouts: {{lease: {lease}, grace: 500ms}}"
 
@@ -53,16 +54,18 @@ def test_controller_that_loses_time(edge, kind, lease, stop_s, times):
 @pytest.mark.parametrize("first", ["controller", "workers"])
 def test_machine_that_sleeps(edge, first):
     """All stop at once, as under a lid that is closed; the workers come back a little later."""
-    controller = start(edge, lease="1s")
+    command = start(edge, lease="1s")
+    controller = edge.controller()
     everything = [process.pid for process in edge.processes()]
+    assert controller in everything
     for pid in everything:
         os.kill(pid, signal.SIGSTOP)
     rest(1.6)
-    order = sorted(everything, key=lambda pid: (pid == controller.pid) == (first == "workers"))
+    order = sorted(everything, key=lambda pid: (pid == controller) == (first == "workers"))
     for pid in order:
         os.kill(pid, signal.SIGCONT)
-        rest(0.1 if pid == controller.pid else 0)
-    edge.finish(controller)
+        rest(0.1 if pid == controller else 0)
+    edge.finish(command)
     assert_all_well(edge)
 
 
@@ -87,15 +90,31 @@ def test_slow_disk_is_not_the_silence_of_workers(edge):
 
 
 def test_controller_that_is_stopped_as_it_adopts(edge):
-    controller = start(edge, lease="1s")
-    edge.kill(controller)
+    """The workers have something to say just then: they wait at a gate for the controller."""
+    edge.kill(start(edge, lease="1s", gates="20:go"))
     resumed = edge.start("resume", "edge", "-q")
     edge.await_controller(resumed)
+    edge.open_gate()
     resumed.send_signal(signal.SIGSTOP)
     rest(1.5)
     resumed.send_signal(signal.SIGCONT)
     edge.finish(resumed)
     assert_all_well(edge)
+
+
+def test_controller_whose_starter_is_gone_before_it_is_ready(edge):
+    """It has nobody left to tell that it is ready, and goes on with the study."""
+    edge.kill(start(edge, trials=2))
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [SLUICE, "controller", "--log", str(edge.folder / "log")]
+    controller = subprocess.Popen(
+        words, stdout=writing, stderr=subprocess.DEVNULL, env=edge.environment()
+    )
+    os.close(writing)
+    edge.started.append(controller)
+    assert controller.wait(timeout=40) == 0
+    assert_all_well(edge, 2)
 
 
 def test_hung_worker_still_loses_its_lease(edge):
@@ -115,22 +134,28 @@ def test_hung_worker_still_loses_its_lease(edge):
 # A controller that is killed right after the end.
 
 
+def signal_to(pid, word):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, word)
+
+
 def run_in_slices(edge, process, slice_us):
     """Lets the controller run a little at a time; returns when the end of the study is on disk.
 
     It is stopped then, a few steps after that commit: most often before it has told its workers.
     """
+    controller = edge.controller()
     database = sqlite3.connect(f"file:{edge.store}?mode=ro", uri=True, timeout=0)
     end = time.monotonic() + 30
-    while time.monotonic() < end and process.poll() is None:
+    while time.monotonic() < end and process.poll() is None and is_alive(controller):
         with contextlib.suppress(sqlite3.OperationalError):  # stopped while it held a lock
             if database.execute("SELECT finished FROM studies").fetchall() == [(1,)]:
                 break
-        process.send_signal(signal.SIGCONT)
+        signal_to(controller, signal.SIGCONT)
         until = time.perf_counter() + slice_us / 1e6
         while time.perf_counter() < until:
             pass
-        process.send_signal(signal.SIGSTOP)
+        signal_to(controller, signal.SIGSTOP)
         slice_us *= 1.0005  # so that it comes to an end on a busy machine, too
     database.close()
 

@@ -143,11 +143,13 @@ VICTIMS = [
 
 
 def kill_in_turn(edge, controller, victims):
+    if "controller" in victims:
+        edge.hold(controller)
     for role in victims.split():
-        if role == "controller":
-            edge.kill(controller)
         for process in edge.processes(role):
             process.signal(signal.SIGKILL)
+    if "controller" in victims:
+        edge.kill(controller)
 
 
 def survive(edge, controller, victims, **complete):
@@ -314,7 +316,7 @@ def test_torchrun_is_ended_by_stop_and_delete(edge, verb):
 def new_launchers(controller, seen):
     """Children of the controller that were not there before; much quicker than all of /proc."""
     fresh = []
-    for path in glob.glob(f"/proc/{controller.pid}/task/*/children"):
+    for path in glob.glob(f"/proc/{controller}/task/*/children"):
         fresh += [int(pid) for pid in read_bytes(path).split() if int(pid) not in seen]
     seen.update(fresh)
     return fresh
@@ -327,10 +329,11 @@ def rest_us(microseconds):
         pass
 
 
-def kill_launchers(edge, controller, chance, part=0.6, most_us=4000):
-    """Kills launchers a random time after they appear, until the controller ends."""
-    seen, killed = set(), 0
-    while controller.poll() is None:
+def kill_launchers(edge, command, chance, part=0.6, most_us=4000):
+    """Kills launchers a random time after they appear, until the study ends."""
+    seen, killed, controller = set(), 0, None
+    while command.poll() is None:
+        controller = controller or edge.controller()
         for pid in new_launchers(controller, seen):
             if chance.random() < part:
                 rest_us(chance.uniform(0, most_us))
@@ -345,9 +348,9 @@ def test_launchers_killed_at_random_instants(edge, kind):
     trials = 120 if IS_SOAK else 10
     chance = random.Random(f"launchers {kind}")
     edge.study(kind, trials=trials, retries=100, ranks=1, epochs=2, pause=5)
-    controller = edge.start("tune", "study.yaml", "-q")
-    killed = kill_launchers(edge, controller, chance)
-    edge.finish(controller)
+    command = edge.start("tune", "study.yaml", "-q")
+    killed = kill_launchers(edge, command, chance)
+    edge.finish(command)
     edge.assert_nothing_left()
     edge.assert_complete(trials, epochs=2)
     assert killed > trials / 4, "the test killed next to nothing"
@@ -360,18 +363,19 @@ def test_controller_and_launcher_killed_at_random_instants(edge, seed):
     edge.study("package", trials=6, retries=100, ranks=1, epochs=4, pause=15, parallelism=2)
     words = ["tune", "study.yaml", "-q"]
     for _ in range(10):
-        controller = edge.start(*words)
-        seen = set()
-        while controller.poll() is None and not new_launchers(controller, seen):
-            pass
+        command = edge.start(*words)
+        seen, controller = set(), None
+        while command.poll() is None and not new_launchers(controller, seen):
+            controller = controller or edge.controller()
+        edge.hold(command)
         rest_us(chance.choice([400, 4000, 40000, 400000]) * chance.random())
-        both = [controller.pid, *seen]
+        both = [controller, *seen] if controller else []
         chance.shuffle(both)
         for pid in both:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        controller.communicate()
-        if controller.returncode == 0:
+        edge.kill(command)
+        if command.returncode == 0:
             break
         if edge.query("SELECT 1 FROM studies"):
             words = ["resume", "edge", "-q"]

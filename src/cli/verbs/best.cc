@@ -11,7 +11,7 @@
 #include "cli/text/what_mattered.h"
 #include "cli/verbs/verb.h"
 #include "exec/checkpoint_folder.h"
-#include "exec/session.h"
+#include "exec/wall_clock.h"
 
 namespace sluice {
 namespace {

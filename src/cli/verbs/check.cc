@@ -13,7 +13,7 @@
 #include "cli/verbs/verb.h"
 #include "exec/carried_out.h"
 #include "exec/machine/machine.h"
-#include "exec/session.h"
+#include "exec/wall_clock.h"
 #include "ledger/earlier_study.h"
 #include "policy/fusion.h"
 #include "search/rungs/judged_at.h"

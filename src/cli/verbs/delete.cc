@@ -8,7 +8,7 @@
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
 #include "cli/verbs/verb.h"
-#include "exec/session.h"
+#include "exec/session/session.h"
 
 namespace sluice {
 namespace {
@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view kDeleteHelp =
     R"(usage: sluice delete NAME [--yes]
 
-Removes a study with its trials, reports, checkpoints and output. Asks first.
+Removes a study with its trials, reports, checkpoints and output. Trials that run are killed. Asks
+first.
 
   -y, --yes     do not ask
   --store FILE  where studies are kept

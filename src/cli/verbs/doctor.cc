@@ -17,8 +17,8 @@
 #include "cli/text/print_json.h"
 #include "cli/text/table.h"
 #include "cli/verbs/verb.h"
-#include "cli/version.h"
 #include "exec/machine/machine.h"
+#include "exec/version.h"
 #include "ledger/database.h"
 #include "ledger/lock.h"
 

@@ -7,7 +7,7 @@
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
 #include "cli/verbs/verb.h"
-#include "exec/session.h"
+#include "exec/session/session.h"
 
 namespace sluice {
 namespace {

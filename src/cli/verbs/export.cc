@@ -12,7 +12,7 @@
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
 #include "cli/verbs/verb.h"
-#include "exec/session.h"
+#include "exec/wall_clock.h"
 #include "ledger/optuna/optuna_writer.h"
 
 namespace sluice {

@@ -7,8 +7,8 @@
 #include "cli/verbs/verb.h"
 #include "engine/study.h"
 #include "exec/launch_folder.h"
-#include "exec/session.h"
-#include "ledger/lock.h"
+#include "exec/session/link.h"
+#include "exec/wall_clock.h"
 #include "ledger/optuna/optuna_import.h"
 #include "ledger/optuna/optuna_reader.h"
 
@@ -84,9 +84,8 @@ Result<int> ImportAction(const Context& context, const ImportOptions& options) {
   SLUICE_TRY(CheckName(request.name));
   request.folder = std::filesystem::absolute(options.file).parent_path().string();
   request.now = WallNow();
-  SLUICE_ASSIGN(const StoreLock lock,
-                StoreLock::Acquire(context.paths, fmt::format("importing '{}'", request.name)));
-  SLUICE_ASSIGN(const auto ledger, OpenLocked(context.paths, lock));
+  SLUICE_ASSIGN(Pen pen, Pen::Take(context.paths, fmt::format("importing '{}'", request.name)));
+  SLUICE_ASSIGN(const auto ledger, pen.OpenLedger(context.paths));
   SLUICE_ASSIGN(const ImportedStudy imported, ImportOptunaStudy(*ledger, request));
   SLUICE_TRY(MoveAside(context.paths.StudyFolder(request.name)));
   if (context.json) {

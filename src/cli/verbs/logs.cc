@@ -15,6 +15,7 @@
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
 #include "cli/verbs/verb.h"
+#include "exec/controller/run_controller.h"
 #include "launcher/small_file.h"
 #include "ledger/lock.h"
 
@@ -154,7 +155,10 @@ class Follower {
   }
 
  private:
-  bool HasController() const { return FindLockHolder(context_.paths).pid != 0; }
+  bool HasController() const {
+    const auto study = reader_.FindStudy(study_.name);
+    return study && study->open && IsController(FindLockHolder(context_.paths));
+  }
 
   Reader& reader_;
   const Context& context_;

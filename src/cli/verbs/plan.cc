@@ -14,7 +14,7 @@
 #include "engine/read/study_keys.h"
 #include "exec/carried_out.h"
 #include "exec/machine/machine.h"
-#include "exec/session.h"
+#include "exec/wall_clock.h"
 #include "policy/policy.h"
 #include "sim/read/scenario.h"
 #include "sim/simulation.h"

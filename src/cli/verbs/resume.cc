@@ -8,25 +8,26 @@
 #include "cli/text/print.h"
 #include "cli/verbs/run_summary.h"
 #include "cli/verbs/verb.h"
-#include "cli/view/views.h"
 #include "engine/read/study_change.h"
-#include "exec/session.h"
+#include "exec/session/session.h"
+#include "exec/wall_clock.h"
 #include "ledger/reader.h"
 
 namespace sluice {
 namespace {
 
 constexpr std::string_view kResumeHelp =
-    R"(usage: sluice resume NAME|STUDY.yaml [--trials N] [--deadline D] [-q] [--plain]
+    R"(usage: sluice resume NAME|STUDY.yaml [--trials N] [--deadline D] [--detach] [-q] [--plain]
 
 Continues a study that was paused by Ctrl-C, was cut off by a crash, or has finished and gets more
-trials or time. Trials that still run are adopted. Trials that were interrupted continue from their
-checkpoints. If the argument is a file (it has a '/', or ends in .yaml or .yml), the values in the
-file apply for the keys that can change: trials, deadline, parallelism, policy, timeouts, retries,
-backoff and max_failures.
+trials or time. A study that runs is changed, and shown. Trials that still run are adopted. Trials
+that were interrupted continue from their checkpoints. If the argument is a file (it has a '/', or
+ends in .yaml or .yml), the values in the file apply for the keys that can change: trials, deadline,
+parallelism, policy, timeouts, retries, backoff and max_failures.
 
   --trials N    a new total number of trials
   --deadline D  a new deadline: a duration from now (20m, 1h30m) or a time (2026-01-31T18:00:00Z)
+  --detach      return once the study goes on
   -q, --quiet   show nothing until the end
   --plain       a line now and then instead of a live view
   --store FILE  where studies are kept
@@ -46,6 +47,7 @@ struct ResumeOptions {
   std::optional<std::string> deadline;  // a duration from now, or a time
   bool quiet = false;
   bool plain = false;
+  bool detach = false;
 };
 
 void ResumeFlags(Flags& flags, ResumeOptions& options) {
@@ -54,6 +56,7 @@ void ResumeFlags(Flags& flags, ResumeOptions& options) {
   flags.Text("--deadline", options.deadline);
   flags.Switch("-q,--quiet", options.quiet);
   flags.Switch("--plain", options.plain);
+  flags.Switch("--detach", options.detach);
 }
 
 Result<Time> ReadDeadline(const std::string& text) {
@@ -110,10 +113,8 @@ Result<int> ResumeAction(const Context& context, const ResumeOptions& options) {
   if (options.deadline) {
     SLUICE_ASSIGN(request.deadline, ReadDeadline(*options.deadline));
   }
-  auto view = MakeView(ChooseViewMode(options.quiet, options.plain, context.json));
-  SLUICE_ASSIGN(const RunEnd end, Resume(request, *view));
-  view.reset();  // the view must be gone before the summary is printed
-  return SummarizeRun(context, request.study, end);
+  return ShowRun(context, request.study, {options.quiet, options.plain, options.detach},
+                 [&request](const Say& say) { return Resume(request, say); });
 }
 
 }  // namespace

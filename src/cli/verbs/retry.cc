@@ -4,7 +4,7 @@
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
 #include "cli/verbs/verb.h"
-#include "exec/session.h"
+#include "exec/session/session.h"
 
 namespace sluice {
 namespace {
@@ -39,9 +39,7 @@ Result<int> RetryAction(const Context& context, const RetryOptions& options) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   SLUICE_ASSIGN(const StudyInfo study, ChooseStudy(*reader, options.study));
   SLUICE_TRY(reader->FindTrial(study, options.trial));
-  const StudyStanding standing = StandingOf(study, FindLockHolder(context.paths));
-  SLUICE_TRY(RetryTrial(context.paths, study.name, options.trial));
-  const bool at_once = standing.pid != 0;
+  SLUICE_ASSIGN(const bool at_once, RetryTrial(context.paths, study.name, options.trial));
   const auto trial = static_cast<std::int64_t>(Number(options.trial));
   JsonWriter object;
   object.Add("study", study.name).Add("trial", trial).Add("at_once", at_once);

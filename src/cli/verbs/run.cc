@@ -10,7 +10,6 @@
 #include "cli/text/print.h"
 #include "cli/verbs/verb.h"
 #include "exec/by_hand.h"
-#include "exec/session.h"
 
 namespace sluice {
 namespace {

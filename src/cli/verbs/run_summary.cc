@@ -14,6 +14,9 @@
 #include "cli/text/display_text.h"
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
+#include "cli/view/look_on.h"
+#include "cli/view/views.h"
+#include "exec/wall_clock.h"
 #include "ledger/reader.h"
 
 namespace sluice {
@@ -88,8 +91,6 @@ void ShowEnd(const Context& context, const StudyInfo& study, RunEnd end, const T
   Print(fmt::format("\n'sluice resume {}' goes on with it.\n", study.name));
 }
 
-}  // namespace
-
 Result<int> SummarizeRun(const Context& context, const std::string& name, RunEnd end) {
   SLUICE_ASSIGN(const auto reader, Reader::Open(context.paths.database));
   SLUICE_ASSIGN(const StudyInfo study, reader->FindStudy(name));
@@ -115,6 +116,28 @@ Result<int> SummarizeRun(const Context& context, const std::string& name, RunEnd
     case RunEnd::kInterrupted: break;
   }
   return kExitInterrupted;
+}
+
+}  // namespace
+
+Result<int> ShowRun(const Context& context, const std::string& study, const RunView& how,
+                    const std::function<Result<Link>(const Say&)>& hand_over) {
+  auto view = MakeView(ChooseViewMode(how.quiet, how.plain, context.json));
+  SLUICE_ASSIGN(Link link, hand_over([&view](std::string_view line) { view->Say(line); }));
+  if (how.detach) {
+    view.reset();
+    JsonWriter object;
+    object.Add("study", study).Add("detached", true);
+    PrintLine(context.json
+                  ? object.Take()
+                  : fmt::format("{0} runs: 'sluice watch {0}' shows it, 'sluice pause {0}' "
+                                "pauses it",
+                                study));
+    return kExitOk;
+  }
+  SLUICE_ASSIGN(const RunEnd end, LookOn(context.paths, study, std::move(link), *view));
+  view.reset();  // the view must be gone before the summary is printed
+  return SummarizeRun(context, study, end);
 }
 
 }  // namespace sluice

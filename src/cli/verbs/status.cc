@@ -2,6 +2,7 @@
 
 #include <ranges>
 
+#include "base/text.h"
 #include "cli/text/describe.h"
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
@@ -9,7 +10,7 @@
 #include "cli/text/what_mattered.h"
 #include "cli/verbs/verb.h"
 #include "cli/view/progress.h"
-#include "exec/session.h"
+#include "exec/wall_clock.h"
 
 namespace sluice {
 namespace {
@@ -18,8 +19,9 @@ constexpr std::string_view kStatusHelp =
     R"(usage: sluice status [NAME]
 
 Shows the state of a study: how many trials are in each state, the best trial, the running trials
-and, once 10 trials have finished, which parameters mattered most. A study that has not finished is
-interrupted if no process runs it: 'sluice resume NAME' continues it.
+and, once 10 trials have finished, which parameters mattered most; and the other studies that run. A
+study that has not finished is paused, or interrupted if the process that ran it has died: 'sluice
+resume NAME' continues it.
 
   --store FILE  where studies are kept
   --json        as a JSON object
@@ -44,6 +46,7 @@ struct Snapshot {
   StudyStanding standing;
   std::optional<TrialInfo> best;
   std::vector<TrialInfo> running;
+  std::vector<StudyInfo> beside;  // the other studies that run
   WhatMattered mattered;
 };
 
@@ -61,6 +64,11 @@ Result<Snapshot> Look(const Context& context, const std::optional<std::string>& 
   SLUICE_ASSIGN(snapshot.running, reader->Trials(snapshot.study.id, TrialState::kRunning));
   snapshot.mattered = LookWhatMattered(*reader, snapshot.study);
   snapshot.standing = StandingOf(snapshot.study, holder);
+  SLUICE_ASSIGN(const std::vector<StudyInfo> studies, reader->Studies());
+  for (const StudyInfo& other : studies) {
+    if (other.id != snapshot.study.id && StandingOf(other, holder).pid != 0)
+      snapshot.beside.push_back(other);
+  }
   return snapshot;
 }
 
@@ -72,6 +80,14 @@ std::string DescribeTime(const Snapshot& at, Time now) {
   return text + (left > Duration(0)
                      ? fmt::format(", deadline in {}", FormatDuration(left))
                      : fmt::format(", deadline was {}", FormatTime(at.study.deadline)));
+}
+
+// "digits 12/64, cifar 3/20"
+std::string DescribeBeside(const std::vector<StudyInfo>& studies) {
+  std::vector<std::string> texts;
+  for (const StudyInfo& study : studies)
+    texts.push_back(fmt::format("{} {}/{}", study.name, TrialsDone(study.counts), study.trials));
+  return Join(texts);
 }
 
 std::string RunningTable(const Snapshot& at, const Terminal& terminal, Time now) {
@@ -116,13 +132,15 @@ void ShowStatus(const Context& context, const Snapshot& at, Time now) {
        {"best", best.empty() ? "no result yet" : Inked(best, Ink::kGreen, terminal)},
        {"what mattered", DescribeMattered(at.mattered)},
        {"time", DescribeTime(at, now)},
+       {"beside it", DescribeBeside(at.beside)},
        {"store", context.paths.database}},
       terminal));
   if (at.best)
     Print("\n" + Inked("parameters of the best", Ink::kDim, terminal) + "\n" +
           ParamLines(*at.best, "  "));
   if (!at.running.empty()) Print("\n" + RunningTable(at, terminal, now));
-  if (at.standing.state == StudyState::kInterrupted) {
+  const StudyState state = at.standing.state;
+  if (state == StudyState::kInterrupted || state == StudyState::kPaused) {
     Print(fmt::format("\nNo process runs this study: 'sluice resume {}' goes on with it.\n",
                       study.name));
   }

@@ -4,7 +4,7 @@
 #include "cli/text/print.h"
 #include "cli/text/print_json.h"
 #include "cli/verbs/verb.h"
-#include "exec/session.h"
+#include "exec/session/session.h"
 
 namespace sluice {
 namespace {
@@ -13,7 +13,7 @@ constexpr std::string_view kStopHelp =
     R"(usage: sluice stop [NAME] [--trial N]
 
 Ends a study for good: running trials are stopped, no new trials are made, and what was reported
-is kept. To pause a study instead, press Ctrl-C where it runs. With --trial, ends only that trial,
+is kept. To pause a study instead, use 'sluice pause'. With --trial, ends only that trial,
 and the study continues.
 
   --trial N     end this trial alone

@@ -5,7 +5,7 @@
 #include "cli/text/table.h"
 #include "cli/verbs/verb.h"
 #include "cli/view/progress.h"
-#include "exec/session.h"
+#include "exec/wall_clock.h"
 
 namespace sluice {
 namespace {

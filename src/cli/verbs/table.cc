@@ -33,7 +33,8 @@ examples:
 // Each verb is defined in the file that has its name.
 Verb TuneVerb(), CheckVerb(), ResumeVerb(), RunVerb(), StudiesVerb(), StatusVerb(), WatchVerb(),
     TrialsVerb(), BestVerb(), LogsVerb(), ExportVerb(), EnqueueVerb(), RetryVerb(), StopVerb(),
-    DeleteVerb(), ImportVerb(), PlanVerb(), SimulateVerb(), DoctorVerb(), ModelVerb(), DataVerb();
+    DeleteVerb(), ImportVerb(), PlanVerb(), SimulateVerb(), DoctorVerb(), ModelVerb(), DataVerb(),
+    PauseVerb(), ControllerVerb();
 
 namespace {
 
@@ -42,12 +43,13 @@ constexpr VerbRow kTable[] = {
     {"run", "check", "STUDY.yaml", "say what tune would do, and run nothing", CheckVerb},
     {"run", "resume", "NAME", "go on with a study: after Ctrl-C, a crash, or with more trials",
      ResumeVerb},
+    {"run", "pause", "[NAME]", "pause a study: what runs saves and leaves", PauseVerb},
     {"run", "run", "[NAME]",
      "run the program once more with the best parameters, outside the study", RunVerb},
 
     {"look", "studies", "", "every study in the store, one per line", StudiesVerb},
     {"look", "status", "[NAME]", "how a study stands", StatusVerb},
-    {"look", "watch", "[NAME]", "how a study stands, live, from another terminal", WatchVerb},
+    {"look", "watch", "[NAME]", "how a study stands, live", WatchVerb},
     {"look", "trials", "[NAME]", "the trials of a study as a table", TrialsVerb},
     {"look", "best", "[NAME]", "the best trial, its parameters, and how to run it again", BestVerb},
     {"look", "logs", "TRIAL", "what a trial printed", LogsVerb},
@@ -65,6 +67,8 @@ constexpr VerbRow kTable[] = {
     {"plan", "simulate", "SCENARIO", "try policies on a simulated cluster, in virtual time",
      SimulateVerb},
     {"plan", "doctor", "", "check this machine and the store", DoctorVerb},
+    {"plan", "controller", "", "run the studies of a store; started by itself when it is needed",
+     ControllerVerb},
 
     {"model", "model", "show FILE",
      "a network exported from PyTorch: its widths, parameters, operators\n"

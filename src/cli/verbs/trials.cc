@@ -5,7 +5,7 @@
 #include "cli/text/print_json.h"
 #include "cli/text/trial_table.h"
 #include "cli/verbs/verb.h"
-#include "exec/session.h"
+#include "exec/wall_clock.h"
 
 namespace sluice {
 namespace {

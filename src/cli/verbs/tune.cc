@@ -9,9 +9,8 @@
 #include "cli/text/print.h"
 #include "cli/verbs/run_summary.h"
 #include "cli/verbs/verb.h"
-#include "cli/view/views.h"
 #include "engine/read/study_change.h"
-#include "exec/session.h"
+#include "exec/session/session.h"
 #include "ledger/reader.h"
 
 namespace sluice {
@@ -19,11 +18,15 @@ namespace {
 
 constexpr std::string_view kTuneHelp =
     "usage: sluice tune STUDY.yaml "
-    R"([--name NAME] [--trials N] [--seed N] [--replace] [-q] [--plain]
+    R"([--name NAME] [--trials N] [--seed N] [--replace] [--detach] [-q]
+                   [--plain]
 
-Makes a study from a file and runs it to its end in this terminal. Every report is on disk before
-it counts, so nothing is lost if this process or the machine dies. After Ctrl-C, running trials save
-and exit; a second Ctrl-C kills them. 'sluice resume NAME' continues the study.
+Makes a study from a file, and shows it until its end. Every report is on disk before it counts, so
+nothing is lost if a process or the machine dies. After Ctrl-C, running trials save and exit; a
+second Ctrl-C kills them. 'sluice resume NAME' continues the study.
+
+A process of its own runs the studies of a store, side by side. So the study goes on if this
+terminal is closed: 'sluice watch' shows it again, and 'sluice pause' pauses it.
 
 A sweep file of Weights & Biases is a study too: its scripts run as they are (docs/sweeps.md).
 
@@ -31,6 +34,7 @@ A sweep file of Weights & Biases is a study too: its scripts run as they are (do
   --trials N    make N trials, instead of the number in the file
   --replace     first remove an earlier study of the same name, with its files
   --seed N      the seed; the same seed draws the same parameters again
+  --detach      return once the study has begun
   -q, --quiet   show nothing until the end
   --plain       a line now and then instead of a live view (always so if the output is no terminal)
   --store FILE  where studies are kept
@@ -41,7 +45,7 @@ A sweep file of Weights & Biases is a study too: its scripts run as they are (do
 examples:
   sluice tune study.yaml
   sluice tune study.yaml --name lr-again --trials 100
-  sluice tune study.yaml --seed 7 --plain > tune.log
+  sluice tune study.yaml --detach         'sluice watch' shows it
   sluice tune study.yaml --json | jq 'select(.event == "summary") | .best.params'
 )";
 
@@ -53,6 +57,7 @@ struct TuneOptions {
   bool quiet = false;
   bool plain = false;
   bool replace = false;  // remove an earlier study of the same name
+  bool detach = false;
 };
 
 void TuneFlags(Flags& flags, TuneOptions& options) {
@@ -66,6 +71,7 @@ void TuneFlags(Flags& flags, TuneOptions& options) {
     return {};
   });
   flags.Switch("--replace", options.replace);
+  flags.Switch("--detach", options.detach);
   flags.Switch("-q,--quiet", options.quiet);
   flags.Switch("--plain", options.plain);
 }
@@ -92,6 +98,10 @@ Status MakeRoom(const Context& context, const TuneOptions& options, const StudyF
       fmt::format("a study '{}' is in {} already", earlier->name, context.paths.database);
   const std::string others = fmt::format(
       "'sluice tune {} --replace' removes it and begins anew, --name makes another", options.file);
+  if (earlier->open) {
+    return FailedPrecondition(
+        fmt::format("{}, and runs: 'sluice watch {}' shows it; {}", there, earlier->name, others));
+  }
   if (difference.empty()) {
     return FailedPrecondition(
         fmt::format("{}: go on with it by 'sluice resume {}'; {}", there, earlier->name, others));
@@ -138,10 +148,8 @@ Result<int> TuneAction(const Context& context, const TuneOptions& options) {
                             .source = std::move(file.source),
                             .folder = std::move(file.folder),
                             .seed = seed};
-  auto view = MakeView(ChooseViewMode(options.quiet, options.plain, context.json));
-  SLUICE_ASSIGN(const RunEnd end, Tune(request, *view));
-  view.reset();  // the view must be gone before the summary is printed
-  return SummarizeRun(context, name, end);
+  return ShowRun(context, name, {options.quiet, options.plain, options.detach},
+                 [&request](const Say& say) { return Tune(request, say); });
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 constexpr std::string_view kWatchHelp =
     R"(usage: sluice watch [NAME] [--plain]
 
-Shows a live view of a study that another process runs. Ctrl-C ends the view, not the study.
+Shows a live view of a study that runs. Ctrl-C ends the view, not the study.
 
   --plain       a line now and then instead of a live view
   --store FILE  where studies are kept

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "exec/wall_clock.h"
+
 namespace sluice {
 
 JsonView::JsonView(int output) : outlet_(output) {}

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "exec/session.h"
+#include "exec/wall_clock.h"
 
 namespace sluice {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "cli/test_store.h"
 #include "cli/view/progress.h"
-#include "exec/session.h"
+#include "exec/wall_clock.h"
 
 namespace sluice {
 namespace {

@@ -1,24 +1,29 @@
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "cli/view/progress.h"
 #include "cli/view/report_rate.h"
-#include "exec/session.h"
 #include "ledger/reader.h"
 
 namespace sluice {
 
-// A view of a study. The process that runs the study calls Tick with the engine's state. A process
-// that reads the store calls Show.
-class View : public Watcher {
+// A view of a study.
+class View {
  public:
-  void Tick(const Study& study, Time now) final;
-  // `latest` is from LatestTrials, or empty if WantsTrials returns false.
+  virtual ~View() = default;
+
+  // Shows the study as it is in an engine.
+  void Tick(const Study& study, Time now);
+  // Shows the study as it is in a store. `latest` is from LatestTrials, or empty if WantsTrials
+  // returns false.
   void Show(Progress progress, std::vector<TrialSummary> latest);
 
   // Whether Show needs the latest trials.
   virtual bool WantsTrials(const Progress&) const { return false; }
+  // Shows something that the user should know immediately, such as that the study pauses.
+  virtual void Say(std::string_view line) = 0;
   // Shows the last state, which then stays on the terminal. Only Say may be called after it.
   virtual void Finish() = 0;
 

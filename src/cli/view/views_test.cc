@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "cli/text/test_lines.h"
+#include "exec/wall_clock.h"
 
 namespace sluice {
 namespace {

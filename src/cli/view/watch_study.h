@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// Shows a study that another process runs. Returns when the study has finished, when no process
-// runs it any more, or when the user presses Ctrl-C; none of the three is a failure. If `study` is
+// Shows a study that runs. Returns when the study has finished or was paused, when no controller
+// runs it, or when the user presses Ctrl-C; none of these is a failure. If `study` is
 // "", shows the study that was changed last.
 Status WatchStudy(const StorePaths& paths, const std::string& study, ViewMode mode);
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "cluster/width.h"
+#include "policy/fusion.h"
 
 namespace sluice {
 namespace {
@@ -13,15 +14,13 @@ namespace {
 // More than any cluster has room for.
 constexpr int kAllThereIs = std::numeric_limits<int>::max();
 
-bool IsElastic(const Study& study) {
-  return study.policy->LooksAtRunning() && MostWidth(study.demand) > LeastWidth(study.demand);
+bool IsResized(const Study& study) {
+  return study.policy->LooksAtRunning() && IsElastic(study.demand);
 }
 
 // How many trials one program of the study trains.
 int FusedOf(const Study& study) {
-  if (!study.policy->traits().can.fuses) return 1;
-  const int most = std::max(1, study.demand.fused_most);
-  return study.capacity > 0 ? std::min(most, study.capacity) : most;
+  return study.policy->traits().can.fuses ? MostFused(study.demand, study.capacity) : 1;
 }
 
 // What the running trials of a study are expected to take of the cluster, times seconds, if each
@@ -47,7 +46,7 @@ bool Division::IsFor(StudyId study) const {
 }
 
 Cluster Division::PartOf(const Cluster& cluster, const Study& study) const {
-  Cluster taken = cluster;
+  Cluster taken = cluster.Hiding(study.hidden);
   for (const Reservation& reservation : reserved_) {
     if (reservation.study != study.id) taken.TakeAsMeasured(reservation.grant);
   }
@@ -142,14 +141,14 @@ int Divider::WantsOf(const Study& study) const {
     const auto running = static_cast<std::int64_t>(study.running.size());
     trials = std::min(trials, std::max<std::int64_t>(0, study.spec.parallelism - running));
   }
-  if (IsElastic(study) && (trials > 0 || !study.running.empty())) return kAllThereIs;
+  if (IsResized(study) && (trials > 0 || !study.running.empty())) return kAllThereIs;
   const int fused = FusedOf(study);
   return static_cast<int>(std::min<std::int64_t>((trials + fused - 1) / fused, kAllThereIs));
 }
 
 // What the next program of the study takes.
 const Demand* Divider::NextDemand(const Study& study) {
-  const bool elastic = IsElastic(study);
+  const bool elastic = IsResized(study);
   const bool whole = FusedOf(study) > 1 && study.demand.gpus > 0 && study.demand.gpus < kWhole;
   if (!elastic && !whole) return &study.demand;
   Demand& demand = demands_.emplace_back(study.demand);
@@ -167,7 +166,8 @@ Sharer Divider::SharerOf(const Study& study, double usual_seconds, const Cluster
           .had = use.had + StillToTake(state_, study, seconds, size),
           .seconds = seconds,
           .demand = NextDemand(study),
-          .wants = WantsOf(study)};
+          .wants = WantsOf(study),
+          .hidden = &study.hidden};
 }
 
 }  // namespace sluice

@@ -21,8 +21,8 @@ class Division {
   bool is_shared() const { return is_shared_; }
   // Whether room for a trial is kept for the study.
   bool IsFor(StudyId study) const;
-  // The part of the cluster that this study has: all but what others hold, and what is kept for
-  // them.
+  // The part of the cluster that this study has: all but what others hold, what is kept for them,
+  // and what is hidden from it.
   Cluster PartOf(const Cluster& cluster, const Study& study) const;
 
  private:

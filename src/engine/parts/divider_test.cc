@@ -1,6 +1,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "engine/test_shared_engine.h"
 #include "policy/policy_table.h"
 
@@ -58,6 +60,34 @@ TEST(DividerTest, GpusAreSharedUnderEveryPolicy) {
     ASSERT_FALSE(engine.study(a).finished || engine.study(b).finished);
     EXPECT_NEAR(engine.had(a) / (engine.had(a) + engine.had(b)), 0.75, 0.06);
     EXPECT_NEAR(engine.had(a) + engine.had(b), 80, 4) << "no GPU is idle";
+  }
+}
+
+// As CUDA_VISIBLE_DEVICES hides them from the command that handed the study over.
+TEST(DividerTest, AStudyKeepsToTheDevicesThatItSees) {
+  constexpr auto kGpu = "resources: {cpus: 1, gpus: 1, memory: 100MiB}\n";
+  const auto devices = [](const Study& study) {
+    std::set<std::uint32_t> held;
+    for (const Trial& trial : study.trials) {
+      for (const DeviceId device : trial.launch.grant.devices) held.insert(Number(device));
+    }
+    return held;
+  };
+  for (const PolicyTraits& policy : Policies()) {
+    if (policy.needs.deadline) continue;
+    SCOPED_TRACE(policy.name);
+    SharedEngine engine(NodeOf(16 * kWhole, 4));
+    const StudyId a = engine.Add(kGpu + Lines(std::string(policy.name), 30, 1), 1);
+    engine.Happen(StudyOpened{a, {"gpu-0", "gpu-1", "gpu-2"}});
+    engine.RunUntil(5);
+    const StudyId b = engine.Add(kGpu + Lines(std::string(policy.name), 30, 1), 1);
+    engine.Happen(StudyOpened{b, {"gpu-3"}});
+    engine.RunUntil(12);
+    const auto late = devices(engine.study(a));
+    EXPECT_TRUE(late.contains(3));
+    EXPECT_FALSE(devices(engine.study(b)).contains(3));
+    EXPECT_GT(engine.had(a), 9) << "its device is its alone";
+    EXPECT_GT(engine.had(b), 18);
   }
 }
 

@@ -73,7 +73,7 @@ void Planner::PlanApart(std::set<StudyId> wanted) {
       if (division.is_shared() && !has_room && !study->policy->LooksAtRunning()) continue;
       const std::size_t before = state_.commands.size();
       bool more = false;
-      if (!division.is_shared()) {
+      if (!division.is_shared() && study->hidden.empty()) {
         more = PlanOnce(*study->policy, state_.cluster, {study.get()});
       } else {
         Cluster part = division.PartOf(state_.cluster, *study);

@@ -133,9 +133,7 @@ class RunningReader {
     const ConfigNode* node = map_.Find("weight");
     const auto weight =
         node != nullptr ? node->Number({.min = kLeastWeight, .max = kMostWeight}) : std::nullopt;
-    if (!weight) return;
-    spec_.weight = *weight;
-    if (*weight != 1) NoteUnlessPolicy("weight", &PolicyAbilities::takes_weights);
+    if (weight) spec_.weight = *weight;
   }
 
   // Notes that a key has no effect, unless the study's policy has this ability.

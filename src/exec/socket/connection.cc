@@ -1,6 +1,7 @@
 #include "exec/socket/connection.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -104,6 +105,15 @@ void Connection::Drain() {
   const std::shared_ptr<bool> alive = alive_;
   bool more = true;
   while (*alive && more && ReadSome(more)) {
+  }
+}
+
+bool Connection::WaitFor(Duration patience) const {
+  pollfd arrived{.fd = descriptor_, .events = POLLIN, .revents = 0};
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(patience).count();
+  while (true) {
+    const int ready = poll(&arrived, 1, static_cast<int>(ms));
+    if (ready >= 0 || errno != EINTR) return ready > 0;
   }
 }
 

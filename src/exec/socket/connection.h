@@ -39,6 +39,9 @@ class Connection {
   void Send(const wire::ToWorker& message);
   // Reads and handles all that has arrived, up to the end of the stream.
   void Drain();
+  // Waits until something has arrived, or the peer has closed the connection. Reads nothing.
+  // Returns false if neither happens in time.
+  bool WaitFor(Duration patience) const;
 
  private:
   void Readable();

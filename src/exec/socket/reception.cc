@@ -23,17 +23,28 @@ std::pair<dev_t, ino_t> FileAt(const std::string& path) {
 
 }  // namespace
 
-Reception::Reception(EventLoop& loop, Asked asked) : loop_(loop), asked_(std::move(asked)) {}
+Reception::Reception(EventLoop& loop, CommandLine command_line)
+    : loop_(loop), command_line_(std::move(command_line)) {}
 
 Reception::~Reception() {
-  loop_.Cancel(accept_timer_);
   visitors_.clear();
+  StopListening();
+}
+
+void Reception::StopListening() {
+  loop_.Cancel(accept_timer_);
   if (listener_ < 0) return;
   // Removes the socket's file, unless another controller's socket has taken its place. While our
   // socket is open, no other file has its inode.
   if (FileAt(path_) == socket_) unlink(path_.c_str());
   loop_.Forget(listener_);
   close(listener_);
+  listener_ = -1;
+}
+
+bool Reception::WaitFor(PeerId peer, Duration patience) const {
+  const auto found = visitors_.find(peer);
+  return found == visitors_.end() || found->second.connection->WaitFor(patience);
 }
 
 Status Reception::Listen(const std::string& path) {
@@ -99,7 +110,8 @@ void Reception::Heard(PeerId peer, std::string_view line) {
   const auto message = wire::DecodeFromWorker(line);
   if (!message) return Refuse(peer, message.error().message);
   if (const auto* ask = std::get_if<wire::Ask>(&*message)) {
-    return asked_(*ask, [this, peer](const wire::Answer& answer) { Send(peer, answer); });
+    visitor.asks = true;
+    return command_line_.asked(peer, *ask);
   }
   const auto* hello = std::get_if<wire::Hello>(&*message);
   if (hello == nullptr) return Refuse(peer, "expected hello first");
@@ -130,8 +142,11 @@ Receiver* Reception::ReceiverOf(const wire::Hello& hello) const {
 }
 
 void Reception::Closed(PeerId peer) {
-  if (Receiver* receiver = visitors_.at(peer).receiver) receiver->Closed(peer);
+  const Visitor& visitor = visitors_.at(peer);
+  const bool asks = visitor.asks;
+  if (visitor.receiver != nullptr) visitor.receiver->Closed(peer);
   Close(peer);
+  if (asks) command_line_.left(peer);
 }
 
 }  // namespace sluice

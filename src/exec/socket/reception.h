@@ -30,17 +30,22 @@ class Receiver {
   virtual void Closed(PeerId peer) = 0;
 };
 
-// The socket of a controller. A worker that says hello is handed on to the site of its study. What
-// the command line asks for is passed to `asked`.
+// The socket of a controller. A worker that says hello is handed on to the site of its study. A
+// connection that asks for something first is the command line's.
 class Reception {
  public:
-  using Asked =
-      std::function<void(const wire::Ask& ask, std::function<void(const wire::Answer&)> answer)>;
-  Reception(EventLoop& loop, Asked asked);
+  struct CommandLine {
+    std::function<void(PeerId, const wire::Ask&)> asked;
+    // The other side has closed a connection on which something was asked.
+    std::function<void(PeerId)> left;
+  };
+  Reception(EventLoop& loop, CommandLine command_line);
   ~Reception();
 
   // Begins to accept connections.
   Status Listen(const std::string& path);
+  // Accepts no more, and removes the socket's file.
+  void StopListening();
   // From now on, workers of this study are handed on to this receiver, until it goes.
   void Come(const std::string& study, Receiver& receiver) { receivers_[study] = &receiver; }
   // Closes the connections of the receiver too.
@@ -48,6 +53,9 @@ class Reception {
 
   void Send(PeerId peer, const wire::ToWorker& message);
   void Close(PeerId peer) { visitors_.erase(peer); }
+  // Waits until something has arrived from this peer, or it has left. Meanwhile nothing else is
+  // handled. Returns false if neither happens in time.
+  bool WaitFor(PeerId peer, Duration patience) const;
   // Reads and handles all that has arrived.
   void Drain(PeerId peer);
   // Does so for connections on which nobody has said hello yet, also for those that have not been
@@ -59,6 +67,7 @@ class Reception {
   struct Visitor {
     std::unique_ptr<Connection> connection;
     Receiver* receiver = nullptr;  // null until a hello
+    bool asks = false;             // it is the command line's
   };
 
   void Accept();
@@ -68,7 +77,7 @@ class Reception {
   void Closed(PeerId peer);
 
   EventLoop& loop_;
-  Asked asked_;
+  CommandLine command_line_;
   std::string path_;
   int listener_ = -1;
   std::pair<dev_t, ino_t> socket_;  // device and inode of the listener's file

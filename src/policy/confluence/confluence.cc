@@ -16,8 +16,6 @@
 namespace sluice {
 namespace {
 
-bool IsElastic(const Demand& demand) { return MostWidth(demand) > LeastWidth(demand); }
-
 // Whether every study has a deadline, and one of them has more work left than it has time for. If
 // all work ends in time, there is nothing to choose. The time that bundles on cores take is not
 // known here. So if a study has such bundles, no study counts as late.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,28 +10,21 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "engine/engine.h"
+#include "exec/session/link.h"
 #include "ledger/store.h"
 
 namespace sluice {
 
-// Shows a user what a controller does. Its functions are called on the controller's thread, and
-// must return quickly.
-class Watcher {
- public:
-  virtual ~Watcher() = default;
-  // Called at most ten times a second while the study changes, once a second while it does not, and
-  // once at the end.
-  virtual void Tick(const Study& study, Time now) = 0;
-  // Called with something that the user should know immediately, such as that the study pauses.
-  virtual void Say(std::string_view line) = 0;
-};
-
+// How a run of a study ended, for those who looked on.
 enum class RunEnd {
   kFinished,     // the study is done
-  kDrained,      // Ctrl-C: running trials have saved and left
+  kDrained,      // it was paused: running trials have saved and left
   kInterrupted,  // Ctrl-C twice: running trials were killed; Resume continues from checkpoints
   kPaused,       // trials could not be started (StudyInfo::pause says why)
 };
+
+// Tells the user something while a command works.
+using Say = std::function<void(std::string_view)>;
 
 struct TuneRequest {
   StorePaths paths;
@@ -53,26 +47,32 @@ struct ResumeRequest {
   std::optional<File> file;  // the study file, if the changes that were made to it are to apply
 };
 
-// Makes a new study and runs it to its end in this process. Keeps the world of this process for the
-// study's programs (exec/study_world.h). Fails with failed_precondition if the name is taken, if
-// another controller holds the store, or if a trial needs more than this machine has.
-Result<RunEnd> Tune(const TuneRequest& request, Watcher& watcher);
+// Makes a new study and hands it to the store's controller, which is started if there is none.
+// Returns the connection to the controller. Keeps the world of this process for the study's
+// programs (exec/study_world.h). Fails with failed_precondition if the name is taken, if another
+// process holds the store, or if a trial needs more than this machine has.
+Result<Link> Tune(const TuneRequest& request, const Say& say);
 
-// Continues an existing study in this process. Launches of the study that still run are adopted.
-// New launches get the world of this process, which replaces the one that was kept.
-Result<RunEnd> Resume(const ResumeRequest& request, Watcher& watcher);
+// Hands over an existing study, or changes one that runs. Launches of the study that still run are
+// adopted. Unless the study runs, new launches get the world of this process, which replaces the
+// one that was kept.
+Result<Link> Resume(const ResumeRequest& request, const Say& say);
 
-// Ends a study. If a controller lives, asks it, and returns once the controller has recorded the
-// stop. Otherwise records the stop and ends the launches that still run.
+// Asks the controller to pause a study: running trials save and leave, or are killed. Returns once
+// that is recorded.
+Status PauseStudy(const StorePaths& paths, const std::string& study, bool kill);
+
+// Ends a study. If a controller runs it, returns once the controller has recorded the stop. If its
+// controller has died, a controller is started, and ends the launches that still run.
 Status StopStudy(const StorePaths& paths, const std::string& study);
 
-// Ends one trial. If a controller lives, asks it. Otherwise records the stop; a launch of the trial
-// that still runs ends when the study is resumed.
+// Ends one trial. If no controller runs the study, records the stop; a launch of the trial that
+// still runs ends when the study is resumed.
 Status StopTrial(const StorePaths& paths, const std::string& study, TrialId trial);
 
-// Makes a failed or stopped trial run again: when there is room if a controller lives, else when
-// the study is resumed.
-Status RetryTrial(const StorePaths& paths, const std::string& study, TrialId trial);
+// Makes a failed or stopped trial run again. Returns true if a controller runs the study: the trial
+// runs when there is room. Otherwise it runs when the study is resumed.
+Result<bool> RetryTrial(const StorePaths& paths, const std::string& study, TrialId trial);
 
 // The result of enqueueing points.
 struct EnqueueEnd {
@@ -90,11 +90,7 @@ struct EnqueueEnd {
 Result<EnqueueEnd> EnqueuePoints(const StorePaths& paths, const std::string& study,
                                  const std::vector<std::string>& points);
 
-// Removes a study and all its files. Fails while a controller holds the store; otherwise launches
-// of the study that still run are ended first.
+// Removes a study and all its files. Launches that run are killed first.
 Status DeleteStudy(const StorePaths& paths, const std::string& study);
-
-// The time of the wall clock.
-Time WallNow();
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-#include "exec/strays.h"
+#include "exec/controller/strays.h"
 
 #include <sys/prctl.h>
 

@@ -1,25 +1,23 @@
 // Tests of what a sampler knows when it is asked for a proposal.
 
-#include "exec/local_controller.h"
+#include "exec/controller/local_controller.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <map>
+#include <thread>
 
 #include "exec/launch_folder.h"
+#include "exec/session/link.h"
+#include "exec/version.h"
+#include "ledger/event_codec.h"
 #include "ledger/recovery.h"
 #include "ledger/test_store.h"
 
 namespace sluice {
 namespace {
-
-class Silent : public Watcher {
- public:
-  void Tick(const Study&, Time) override {}
-  void Say(std::string_view) override {}
-};
 
 // Remembers what it observes. It has nothing to propose, so its study ends immediately.
 class ListeningSampler : public Sampler {
@@ -79,26 +77,53 @@ class LocalControllerTest : public ::testing::Test {
   }
   void Run(std::unique_ptr<Sampler> sampler, std::optional<int> trials,
            const StudyWorld& world = CaptureWorld()) {
+    const StorePaths paths = StorePaths::For(folder_ / "s.db");
+    LocalController controller(PartsFor(paths, sampler, world));
+    // What the command line says while the controller runs.
+    std::thread command([&] {
+      auto link = Link::Connect(paths);
+      for (int tries = 0; !link && tries < 1'000; ++tries) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        link = Link::Connect(paths);
+      }
+      ASSERT_TRUE(link) << link.error().message;
+      const EncodedEvent event = Encode({{}, StudyResumed{kStudy, trials, {}}});
+      const auto opened = link->Ask({.verb = "open",
+                                     .study = created_.spec.name,
+                                     .trial = {},
+                                     .event = std::string(event.kind),
+                                     .body = event.body});
+      EXPECT_TRUE(opened) << opened.error().message;
+      const auto ended = link->Ask({.verb = "await", .study = created_.spec.name, .trial = {}});
+      EXPECT_TRUE(ended) << ended.error().message;
+    });
+    const Status run = controller.Run();
+    EXPECT_TRUE(run) << run.error().message;
+    command.join();
+  }
+
+  LocalController::Parts PartsFor(const StorePaths& paths, std::unique_ptr<Sampler>& sampler,
+                                  const StudyWorld& world) {
     LocalController::Parts parts;
-    parts.paths = StorePaths::For(folder_ / "s.db");
-    std::filesystem::create_directories(parts.paths.run);
+    parts.paths = paths;
     parts.launcher = FailingLauncher();
-    parts.world = world;
+    parts.version = kVersion;
+    parts.node = NodeOf(kWhole);
+    auto lock = StoreLock::Acquire(paths, "a test");
+    EXPECT_TRUE(lock) << lock.error().message;
+    parts.lock = std::make_unique<StoreLock>(std::move(*lock));
     parts.loop = std::move(*EventLoop::Open());
-    parts.ledger = OpenLedger(parts.paths.database);
-    parts.sampler = std::move(sampler);
-    Controller::Parts& controller = parts.controller;
-    controller.owner = kStudy;
-    controller.last = parts.ledger->last();
-    controller.engine = std::move(*RecoverEngine(parts.ledger->database(), kStudy));
-    auto knowledge = ReadKnowledge(parts.ledger->database(), *controller.engine->study(kStudy));
-    EXPECT_TRUE(knowledge);
-    parts.knowledge = std::move(*knowledge);
-    Silent silent;
-    const auto end =
-        LocalController(std::move(parts), silent)
-            .Run({ControllerStarted{{NodeOf(kWhole)}}, StudyResumed{kStudy, trials, {}}});
-    EXPECT_TRUE(end) << end.error().message;
+    parts.ledger = OpenLedger(paths.database);
+    parts.engine = std::move(*RecoverShared(parts.ledger->database()));
+    parts.find_lodging = [&sampler, world](Database& database,
+                                           const Study& study) -> Result<Lodging> {
+      Lodging lodging;
+      lodging.sampler = std::move(sampler);
+      SLUICE_ASSIGN(lodging.knowledge, ReadKnowledge(database, study));
+      lodging.world = world;
+      return lodging;
+    };
+    return parts;
   }
 
   // The path of a launcher whose programs all fail. It writes down its environment.

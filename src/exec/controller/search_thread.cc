@@ -1,4 +1,4 @@
-#include "exec/search_thread.h"
+#include "exec/controller/search_thread.h"
 
 #include <utility>
 
