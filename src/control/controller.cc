@@ -152,7 +152,7 @@ bool Controller::IsIdle(StudyId id) const {
          !committing_effects_.AreFor(id);
 }
 
-void Controller::Close(StudyId id) {
+std::unique_ptr<Engine> Controller::Close(StudyId id) {
   Happened(StudyClosed{id});
   TellSearch();
   std::erase_if(unwritten_, [&](const TrialKey& key) {
@@ -161,11 +161,13 @@ void Controller::Close(StudyId id) {
   });
   touched_.erase(id);
   farewell_.studies.push_back(RowOf(*engine_->study(id)));
-  farewell_.snapshots.push_back(SnapshotOf(*engine_->Close(id), id, last_));
+  std::unique_ptr<Engine> alone = engine_->Close(id);
+  farewell_.snapshots.push_back(SnapshotOf(*alone, id, last_));
   // A replay from an earlier time could not begin the study again: its earlier snapshot is gone.
   if (!engine_->studies().empty())
     farewell_.snapshots.push_back(SnapshotOf(*engine_, owner_, last_));
   runs_.erase(id);
+  return alone;
 }
 
 void Controller::GoOnAfter(EventSeq last) {
@@ -285,7 +287,7 @@ void Controller::WriteRow(TrialKey key, Batch& batch) {
 
 Batch Controller::LastWords() {
   Batch batch = TakeBatch();
-  if (events_since_snapshot_ >= kSnapshotAtEnd)
+  if (events_since_snapshot_ >= kSnapshotAtEnd && !engine_->studies().empty())
     batch.snapshots.push_back(SnapshotOf(*engine_, owner_, last_));
   return batch;
 }

@@ -88,8 +88,8 @@ class Controller {
   // Whether the study has finished or is held, nothing of it runs, and nothing waits to be done for
   // it.
   bool IsIdle(StudyId study) const;
-  // Lets a study go. What is known of it is written with the next batch.
-  void Close(StudyId study);
+  // Lets a study go, and returns it. What is known of it is written with the next batch.
+  std::unique_ptr<Engine> Close(StudyId study);
 
   // Someone else has written events about studies that are not here, the last of them `last`. There
   // must be nothing to write here meanwhile (IsWritten).

@@ -147,6 +147,7 @@ void Engine::On(const NodesChanged& event) {
 }
 
 void Engine::On(const DrainAsked& event) {
+  if (state_.studies.empty()) return;  // it is not for the studies that come later
   state_.draining = true;
   if (!event.only_starts) departures_.Drain();
 }

@@ -174,7 +174,7 @@ LaunchPlan PlanLaunch(const Study& study, const Trial& trial, const Node& node,
   const Milli threads = std::max<Milli>(1, trial.launch.grant.cpus / kWhole);
   for (const char* variable : kThreadVariables) environment[variable] = std::to_string(threads);
   environment["CUDA_VISIBLE_DEVICES"] = Devices(trial.launch.grant, node);
-  environment["PYTHONUNBUFFERED"] = "1";
+  environment["PYTHONUNBUFFERED"] = std::to_string(1);
   environment["PYTHONPATH"] = PythonPath(world);
   environment["SLUICE_SOCKET"] = reach.socket;
   environment["SLUICE_WORKER"] = WorkerName(plan.assign.at);

@@ -367,7 +367,7 @@ Status CheckRemovable(Database& database, StudyId study) {
   return CheckClosed(database, openings, study);
 }
 
-Status RemoveStudy(Database& database, StudyId study) {
+Status RemoveStudy(Database& database, StudyId study, const std::function<Status()>& guard) {
   SLUICE_ASSIGN(const Openings openings, Openings::Read(database));
   SLUICE_TRY(CheckClosed(database, openings, study));
   std::vector<std::uint32_t> companions;
@@ -382,11 +382,15 @@ Status RemoveStudy(Database& database, StudyId study) {
       "DELETE FROM events WHERE NOT EXISTS (SELECT 1 FROM studies); DELETE FROM snapshots WHERE "
       "NOT EXISTS (SELECT 1 FROM studies); UPDATE store SET chain = '' WHERE NOT EXISTS (SELECT 1 "
       "FROM studies); ";
-  return database.Execute(fmt::format(
+  Status removed = database.Execute(fmt::format(
       "BEGIN IMMEDIATE; DELETE FROM trials WHERE study = {0}; DELETE FROM snapshots WHERE study = "
-      "{0}; DELETE FROM studies WHERE id = {0}; {1}{2}{3}COMMIT",
+      "{0}; DELETE FROM studies WHERE id = {0}; {1}{2}{3}",
       Number(study), fmt::format(kUnlessNeeded, "events", all),
       fmt::format(kUnlessNeeded, "reports", all), kIfLast));
+  if (removed && guard) removed = guard();
+  if (removed) return database.Execute("COMMIT");
+  (void)database.Execute("ROLLBACK");
+  return removed;
 }
 
 }  // namespace sluice

@@ -108,7 +108,8 @@ Result<StudyId> NextStudyId(Database& database);
 // Removes a study with its trials and snapshots. Its events and reports are removed too, unless a
 // study is left that cannot be replayed without them (Openings::CompanionsOf): then they go with
 // the last such study. Fails with failed_precondition while the study is open.
-Status RemoveStudy(Database& database, StudyId study);
+// Nothing is removed if the guard fails.
+Status RemoveStudy(Database& database, StudyId study, const std::function<Status()>& guard = {});
 // Whether RemoveStudy would not refuse to.
 Status CheckRemovable(Database& database, StudyId study);
 

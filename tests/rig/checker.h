@@ -66,6 +66,8 @@ class Checker {
   int moves() const { return moves_; }
 
  private:
+  // The engine that the study is in, as it is on disk.
+  const Engine& shadow() const { return alone_ != nullptr ? *alone_ : shared_; }
   // A message that a worker numbered.
   using MessageKey = std::tuple<TrialId, LaunchId, std::uint64_t>;
 
@@ -102,9 +104,12 @@ class Checker {
   Time time_{};
   std::uint64_t progress_ = 0;
   int moves_ = 0;
-  std::unique_ptr<Engine> shadow_;  // has applied the events that are on disk, and no others
-  RungOracle rungs_;                // watches the shadow
-  std::set<MessageKey> durable_;    // numbered messages whose events are on disk
+  // These have applied the events that are on disk, and no others: the engine that studies share,
+  // and that of the study while it is alone.
+  Engine shared_;
+  std::unique_ptr<Engine> alone_ = std::make_unique<Engine>();
+  RungOracle rungs_;              // watches the shadow
+  std::set<MessageKey> durable_;  // numbered messages whose events are on disk
   // The highest number of those, by launch.
   std::map<std::pair<TrialId, LaunchId>, std::uint64_t> highest_;
   std::set<std::pair<TrialId, LaunchId>> cut_short_;  // their programs were asked to end

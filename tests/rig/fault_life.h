@@ -104,6 +104,7 @@ struct FaultWorld::Life {
   DiskCommitter committer;
   SlowSearcher searcher;
   std::unique_ptr<Controller> controller;
+  std::unique_ptr<Engine> alone;  // of the study, once the controller has let go of it
   bool interrupted = false;
 };
 

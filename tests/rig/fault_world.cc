@@ -181,12 +181,16 @@ FaultWorld::Outcome FaultWorld::Run() {
                   .sights = sights_};
   outcome.sights["moved"] = checker_.moves();
   if (life_ != nullptr && life_->controller != nullptr) {
-    outcome.digest = life_->controller->engine().Digest();
+    outcome.digest = engine().Digest();
   }
   return outcome;
 }
 
-const Study& FaultWorld::study() const { return *life_->controller->engine().study(kStudy); }
+const Engine& FaultWorld::engine() const {
+  return life_->alone != nullptr ? *life_->alone : life_->controller->engine();
+}
+
+const Study& FaultWorld::study() const { return *engine().study(kStudy); }
 
 std::string FaultWorld::DescribeState() const {
   std::string text = created_.source;
@@ -241,7 +245,7 @@ void FaultWorld::Start() {
     nodes[random_.Below(nodes.size())].up = false;
     ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
   }
-  std::vector<EventBody> first = {ControllerStarted{std::move(nodes)}};
+  std::vector<EventBody> first;
   if (std::exchange(exhausted_, false)) {
     See("exhausted");
     first.emplace_back(PointsEnqueued{kStudy, DrawPoints(20)});
@@ -253,7 +257,7 @@ void FaultWorld::Start() {
     resumed.change = DrawChange(edits);
   }
   first.emplace_back(std::move(resumed));
-  if (const Status opened = Open(*life_, std::move(first)); !opened) {
+  if (const Status opened = Open(*life_, nodes, std::move(first)); !opened) {
     See("did not start");
     // Full and failing disks recover after a while.
     if (++failed_starts_ > kFailedStartsAtMost)
@@ -264,26 +268,31 @@ void FaultWorld::Start() {
   }
 }
 
-Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
+Status FaultWorld::Open(Life& life, const std::vector<Node>& nodes, std::vector<EventBody> first) {
   const std::uint64_t read_before = disk_.reads();
   SLUICE_ASSIGN(life.ledger, Ledger::Open(kStore, disk_.disk()));
   Database& database = life.ledger->database();
   if (ground_->faults().disk_error.count() > 0 && random_.Chance(0.1))
     SLUICE_TRY(DamageSnapshot(database));
   Controller::Parts parts;
-  parts.owner = kStudy;
   parts.last = life.ledger->last();
-  SLUICE_ASSIGN(parts.engine, RecoverEngine(database, kStudy, Recover::kFromSnapshot,
-                                            &parts.events_since_snapshot));
+  SLUICE_ASSIGN(parts.engine,
+                RecoverShared(database, Recover::kFromSnapshot, &parts.events_since_snapshot));
+  // The study is alone unless an earlier controller has died.
+  std::unique_ptr<Engine> alone;
+  if (parts.engine->study(kStudy) == nullptr) {
+    SLUICE_ASSIGN(alone, RecoverEngine(database, kStudy));
+  }
+  const Engine& recovered = alone != nullptr ? *alone : *parts.engine;
   // The checker's own reads must not fail.
   const std::uint64_t fails_read_at = disk_.fails_read_at();
   disk_.FailReadAt(MemoryDisk::kUnlimited);
   const std::uint64_t reads = disk_.reads();
   reads_to_start_ = reads - read_before;
-  checker_.Recovered(*life.ledger, *parts.engine, random_.Chance(0.01));
+  checker_.Recovered(*life.ledger, recovered, random_.Chance(0.01));
   if (fails_read_at >= reads && fails_read_at != MemoryDisk::kUnlimited)
     disk_.FailReadAt(fails_read_at + (disk_.reads() - reads));
-  SLUICE_ASSIGN(auto knowledge, ReadKnowledge(database, *parts.engine->study(kStudy)));
+  SLUICE_ASSIGN(auto knowledge, ReadKnowledge(database, *recovered.study(kStudy)));
   // Snapshots are frequent, so that restarts cost little. In one seed of ten they are rare, so that
   // restarts replay many events.
   parts.snapshot_every = options_.seed % 10 == 9 ? 10'000 : 50 + random_.Below(200);
@@ -299,12 +308,18 @@ Status FaultWorld::Open(Life& life, std::vector<EventBody> first) {
   SLUICE_ASSIGN(life.searcher.sampler,
                 MakeSampler(created_.spec.sampler, created_.spec.space, created_.seed));
   life.controller = std::make_unique<Controller>(std::move(parts), life.site, life.committer);
-  life.controller->Add({.study = kStudy,
-                        .site = life.site,
-                        .searcher = life.searcher,
-                        .knowledge = std::move(knowledge)});
+  Controller::Driven driven{.study = kStudy,
+                            .site = life.site,
+                            .searcher = life.searcher,
+                            .knowledge = std::move(knowledge)};
   life.site.Attach(*life.controller, kStudy, [this] { After(); });
-  life.controller->Begin(std::move(first));
+  if (alone != nullptr) {
+    life.controller->Open(std::move(driven), std::move(alone), nodes, {}, std::move(first));
+  } else {
+    life.controller->Add(std::move(driven));
+    first.insert(first.begin(), ControllerStarted{nodes});
+    life.controller->Begin(std::move(first));
+  }
   life.site.Listen();
   failed_starts_ = 0;
   After();
@@ -388,6 +403,7 @@ void FaultWorld::EndLife() {
     return StartLater();
   }
   if (!controller.Over()) return;
+  life_->alone = controller.Close(kStudy);
   const Batch last = controller.LastWords();
   if (!last.empty()) {
     const Status written = life_->ledger->Commit(last);
@@ -402,7 +418,7 @@ void FaultWorld::EndLife() {
   const bool finished = study.finished;
   See(finished ? "finished" : "drained");
   if (finished && healed_) {
-    checker_.Finished(*life_->ledger, controller.engine());
+    checker_.Finished(*life_->ledger, engine());
     for (const auto& [at, files] : ground_->launches()) {
       for (const std::string& line : files.spool) checker_.Spooled(line);
     }
@@ -421,7 +437,7 @@ void FaultWorld::EndLife() {
     exhausted_ = study.exhausted;
     // Sometimes there are only as many more trials as points are enqueued at the next start.
     if (exhausted_ && random_.Chance(0.5)) more_trials_ = study.proposed() + 20;
-    if (study.deadline != kNever) new_deadline_ = controller.engine().now() + DrawDeadline();
+    if (study.deadline != kNever) new_deadline_ = engine().now() + DrawDeadline();
   }
   Bury(MemoryDisk::Unsynced::kKept);
   StartLater();

@@ -61,8 +61,9 @@ class FaultWorld {
   void CheckEnding(const LaunchEnded& ended);
   Status DamageSnapshot(Database& database);
   void Start();
-  const Study& study() const;  // as the controller knows it
-  Status Open(Life& life, std::vector<EventBody> first);
+  const Engine& engine() const;  // that the study is in
+  const Study& study() const;    // as the controller knows it
+  Status Open(Life& life, const std::vector<Node>& nodes, std::vector<EventBody> first);
   void Bury(MemoryDisk::Unsynced unsynced);
   void StartLater();
   void After();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "ledger/openings.h"
 #include "ledger/recovery.h"
 #include "rig/fault_life.h"
 #include "rig/fault_world.h"
@@ -70,8 +71,12 @@ void FaultWorld::Interrupt() {
   See("interrupted");
   if (life_->interrupted) {
     controller.workforce(kStudy).KillAll();
+  } else if (random_.Chance(0.5)) {
+    controller.Happened(DrainAsked{});  // the controller itself is to end
   } else {
-    controller.Happened(DrainAsked{});
+    controller.Happened(StudyPauseAsked{kStudy});
+  }
+  if (!life_->interrupted) {
     // A second interrupt comes soon, or not at all.
     ground_->timeline().After(Around(std::chrono::milliseconds(100)), [this] {
       if (life_ != nullptr && life_->interrupted && !healed_ && random_.Chance(0.5)) Interrupt();
@@ -146,7 +151,9 @@ Status FaultWorld::WriteDown(Random drawn, Batch& batch) {
   } else {
     return {};
   }
-  batch.study = kStudy;
+  SLUICE_ASSIGN(const Openings openings, Openings::Read(ledger->database()));
+  const bool is_open = openings.IsOpen(kStudy);  // in the engine of a controller that died
+  if (!is_open) batch.study = kStudy;
   const Time now = ground_->timeline().now() + clock_offset_;
   std::uint64_t seq = Number(ledger->last());
   for (EventBody& body : bodies) {
@@ -158,7 +165,7 @@ Status FaultWorld::WriteDown(Random drawn, Batch& batch) {
     if (!trial.awaits_parameters)
       batch.trials.push_back({kStudy, trial, study.spec.space.Encode(trial.point)});
   }
-  batch.studies.push_back(RowOf(study));
+  batch.studies.push_back(RowOf(study, is_open));
   SLUICE_TRY(ledger->Commit(batch));
   checker_.Durable(batch);
   batch = {};

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -22,7 +23,9 @@ recipe::TrialRecipe Narrow(const std::string& network, double scale) {
 
 // A program that stands for sluice-trainer.
 std::string Script(const std::string& text) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "narrow_check_trainer";
+  // Tests may run at the same time, each in a process of its own.
+  const auto path = std::filesystem::path(testing::TempDir()) /
+                    ("narrow_check_trainer_" + std::to_string(getpid()));
   std::ofstream(path) << "#!/bin/sh\n" << text;
   std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   return path.string();

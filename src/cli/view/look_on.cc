@@ -45,7 +45,7 @@ class Onlooker {
 
   // How the run ended; nothing if the user has ended the view.
   Result<std::optional<RunEnd>> Run() {
-    SLUICE_TRY(Await());
+    Await();
     while (true) {
       SLUICE_ASSIGN(const StudyInfo seen, stored_.Refresh());
       SayPause(seen);
@@ -54,6 +54,7 @@ class Onlooker {
       poll(ready, 2, kPollMs);
       if (ready[1].revents != 0 && !may_pause_) return std::nullopt;
       if (ready[1].revents != 0) Interrupted(seen);
+      PassOn();
       if (ready[0].revents == 0) continue;
       const auto answer = link_.TakeAnswer();
       if (answer && answer->ok) {
@@ -65,10 +66,11 @@ class Onlooker {
   }
 
  private:
-  // Asks to be told when the controller has let go of the study.
-  Status Await() {
+  // Asks to be told when the controller has let go of the study. If the controller has died, the
+  // link says so.
+  void Await() {
     log_size_ = SizeOf(Log());
-    return link_.Tell({.verb = "await", .study = study_, .trial = {}});
+    (void)link_.Tell({.verb = "await", .study = study_, .trial = {}});
   }
 
   Result<RunEnd> End() {
@@ -94,24 +96,29 @@ class Onlooker {
                                     "Ctrl-C again kills {}",
                                     running, running == 1 ? "" : "s",
                                     running == 1 ? "it" : "them"));
-        Pause(/*kill=*/false);
       } else if (interrupted_ == 2) {
         view_.Say("killing running trials; 'sluice resume' continues from the checkpoints");
-        Pause(/*kill=*/true);
       }
     }
   }
 
-  // The study may have ended since, and the controller may have died: both show on the link.
-  void Pause(bool kill) { (void)PauseStudy(paths_, study_, kill); }
+  // Passes on what the user wants, again until it was heard. A refusal says that the study has
+  // ended since.
+  void PassOn() {
+    const int wanted = std::min(interrupted_, 2);
+    if (heard_ >= wanted) return;
+    const Status paused = PauseStudy(paths_, study_, /*kill=*/wanted == 2);
+    if (paused || paused.error().code == ErrorCode::kFailedPrecondition) heard_ = wanted;
+  }
 
   Status Died(const std::string& why) {
     const auto now = steady_clock::now();
     // A process that dies closes its connections before its socket. So a connection to it may be
     // made after its death was seen.
-    const bool is_known = std::exchange(dead_, link_.pid()) == link_.pid();
+    const int pid = link_.pid();
+    const bool is_known = pid != 0 && std::exchange(dead_, pid) == pid;
     if (!is_known) deaths_.push_back(now);
-    while (now - deaths_.front() > kDeathsWithin) deaths_.pop_front();
+    while (!deaths_.empty() && now - deaths_.front() > kDeathsWithin) deaths_.pop_front();
     if (deaths_.size() >= kMostDeaths) {
       return Unavailable(fmt::format(
           "the controller of the studies has died {} times within a minute: {}; once that is "
@@ -123,8 +130,8 @@ class Onlooker {
           fmt::format("the controller of the studies has died ({}): another one takes over", why));
     }
     SLUICE_ASSIGN(link_, Link::ConnectOrStart(paths_));
-    SLUICE_TRY(Await());
-    if (interrupted_ > 0) Pause(interrupted_ > 1);
+    Await();
+    heard_ = 0;
     return {};
   }
 
@@ -150,6 +157,7 @@ class Onlooker {
   const bool may_pause_;
   Interrupts interrupts_;
   int interrupted_ = 0;
+  int heard_ = 0;  // how many of these the controller has heard of
   bool said_pause_ = false;
   std::deque<steady_clock::time_point> deaths_;
   off_t log_size_ = 0;

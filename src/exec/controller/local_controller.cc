@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "exec/carried_out.h"
 #include "exec/descriptor_limit.h"
 #include "exec/machine/machine.h"
 #include "ledger/event_codec.h"
@@ -58,6 +59,12 @@ std::vector<std::string> HiddenFrom(const StudyWorld& world, const Node& machine
     if (found == seen.devices.end()) hidden.push_back(device.uuid);
   }
   return hidden;
+}
+
+Node Without(Node node, const std::vector<std::string>& hidden) {
+  std::erase_if(node.devices,
+                [&](const Device& device) { return std::ranges::count(hidden, device.uuid) > 0; });
+  return node;
 }
 
 }  // namespace
@@ -172,12 +179,22 @@ Status LocalController::TakeIn(const std::string& name, const wire::Ask& ask) {
   SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(name));
   SLUICE_ASSIGN(const std::optional<EventBody> event, EventIn(ask, info.id));
   SLUICE_ASSIGN(auto alone, RecoverEngine(reader->database(), info.id));
+  if (alone->study(info.id) == nullptr)
+    return Corruption(
+        fmt::format("{}: study '{}' is not where its events say that it is: 'sluice "
+                    "doctor' says more",
+                    paths_.database, name));
   std::vector<Observation> knowledge;
   SLUICE_ASSIGN(auto lodger, MakeLodger(reader->database(), *alone->study(info.id), knowledge));
+  std::vector<std::string> hidden = HiddenFrom(lodger->site().world(), node_);
+  // The cores are those of the command that started this process.
+  if (!event || !std::holds_alternative<StudyStopAsked>(*event))
+    SLUICE_TRY(CheckFits(alone->study(info.id)->spec, Without(node_, hidden),
+                         fmt::format("the controller of the store (process {})", getpid())));
   std::vector<EventBody> first;
   if (event) first.push_back(*event);
   controller_->Open(Drive(info.id, *lodger, std::move(knowledge)), std::move(alone), {node_},
-                    HiddenFrom(lodger->site().world(), node_), std::move(first));
+                    std::move(hidden), std::move(first));
   lodger->site().Welcome(controller_->workforce(info.id));
   lodgers_[info.id] = std::move(lodger);
   return {};
@@ -221,7 +238,7 @@ void LocalController::Interrupted() {
   while (read(signals_, &info, sizeof info) == sizeof info) {
     is_new_ = false;
     if (++interrupts_ == 1) {
-      controller_->Happened(DrainAsked{});
+      if (!lodgers_.empty()) controller_->Happened(DrainAsked{});
     } else if (interrupts_ == 2) {
       for (const auto& [study, lodger] : lodgers_) controller_->workforce(study).KillAll();
     }
@@ -246,7 +263,11 @@ void LocalController::Serve() {
     Request request = std::move(requests_.front());
     requests_.pop_front();
     if (!callers_.contains(request.peer)) continue;
-    if (request.ask.verb == "lend") {
+    if (interrupts_ > 0 && request.ask.verb != "await") {
+      // It is for the next controller, which is asked once this connection is closed.
+      callers_.erase(request.peer);
+      reception_.Close(request.peer);
+    } else if (request.ask.verb == "lend") {
       Lend(request);
     } else if (request.ask.verb == "await") {
       Await(request);
@@ -284,8 +305,7 @@ void LocalController::Lend(const Request& request) {
 
 bool LocalController::Open(const Request& request) {
   const Study* const study = controller_->engine().FindStudy(request.ask.study);
-  const bool drains = controller_->engine().draining();
-  if (drains || (study != nullptr && (study->finished || study->paused))) return false;
+  if (study != nullptr && (study->finished || study->paused)) return false;
   if (!Settle()) return true;  // the loop sees the failure, and whoever asked asks the next one
   const Status done =
       study != nullptr ? Change(*study, request.ask) : TakeIn(request.ask.study, request.ask);
@@ -351,7 +371,7 @@ void LocalController::AnswerWaiting(const Status& status) {
 bool LocalController::IsOver() const {
   const bool asked =
       std::ranges::any_of(callers_, [](const auto& each) { return !IsSet(each.second.awaits); });
-  return lodgers_.empty() && !is_new_ && !asked && (requests_.empty() || interrupts_ > 0);
+  return lodgers_.empty() && (interrupts_ > 0 || (!is_new_ && !asked && requests_.empty()));
 }
 
 // Releases the store, and only then answers those who wait.

@@ -38,6 +38,8 @@ constexpr useconds_t kTryEveryUs = 10'000;
 // Before studies had a controller of their own, each was run by the command that made it.
 bool IsOfEarlierSluice(const LockHolder& holder) { return holder.purpose.starts_with("tuning '"); }
 
+bool IsInUse(const Error& error) { return error.message.contains("in use by process"); }
+
 std::unexpected<Error> Gone() {
   return Unavailable("the controller of the store has gone: try again");
 }
@@ -46,7 +48,7 @@ std::unexpected<Error> Gone() {
 std::string ReadStart(int output) {
   std::string said;
   std::array<char, 4096> buffer;
-  while (said != "ready\n") {
+  while (!said.ends_with("ready\n")) {
     const ssize_t size = read(output, buffer.data(), buffer.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
@@ -60,7 +62,8 @@ std::string ReadStart(int output) {
 std::string OwnProgram() {
   std::error_code error;
   const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error || !std::filesystem::exists(path, error) ? "/proc/self/exe" : path.string();
+  if (error || !std::filesystem::exists(path, error)) return "/proc/self/exe";
+  return path.string();
 }
 
 std::string EndOf(int status) {
@@ -106,7 +109,7 @@ Status StartController(const StorePaths& paths) {
   close(output[1]);
   std::string said = error == 0 ? ReadStart(output[0]) : std::strerror(error);
   close(output[0]);
-  if (said == "ready\n") return {};
+  if (said.ends_with("ready\n")) return {};  // the system may have complained before
   int status = 0;
   if (error == 0) waitpid(pid, &status, 0);
   while (said.ends_with('\n')) said.pop_back();
@@ -132,8 +135,8 @@ Result<Link> Link::ConnectOrStart(const StorePaths& paths) {
     if (holder.pid == 0) {
       const Status started = StartController(paths);
       if (started) continue;
-      // Another process may have taken the store since.
-      if (FindLockHolder(paths).pid == 0 || steady_clock::now() > until)
+      // Another process may have taken the store since, and may have released it again.
+      if (!IsInUse(started.error()) || steady_clock::now() > until)
         return std::unexpected(started.error());
     } else if (IsOfEarlierSluice(holder) || steady_clock::now() > until) {
       return InUse(paths, holder);
@@ -217,9 +220,9 @@ Result<wire::Answer> Link::TakeAnswer(Duration patience) {
   return *answer;
 }
 
-Result<wire::Answer> Link::Ask(const wire::Ask& ask) {
+Result<wire::Answer> Link::Ask(const wire::Ask& ask, Duration patience) {
   SLUICE_TRY(Tell(ask));
-  SLUICE_ASSIGN(wire::Answer answer, TakeAnswer());
+  SLUICE_ASSIGN(wire::Answer answer, TakeAnswer(patience));
   if (!answer.ok) return FailedPrecondition(answer.message);
   return answer;
 }
@@ -265,7 +268,8 @@ Result<Pen> Pen::Take(const StorePaths& paths, const std::string& purpose) {
       return pen;
     }
     // A controller may be about to listen, or to leave.
-    if (!IsController(FindLockHolder(paths)) || steady_clock::now() > until)
+    const bool is_older = IsOfEarlierSluice(FindLockHolder(paths));
+    if (!IsInUse(lock.error()) || is_older || steady_clock::now() > until)
       return std::unexpected(lock.error());
     usleep(kTryEveryUs);
   }

@@ -33,7 +33,7 @@ class Link {
   int pid() const;
   // Asks, and waits for the answer. Fails with unavailable if the controller has gone, or does not
   // answer in time; with failed_precondition and the controller's words if it refuses.
-  Result<wire::Answer> Ask(const wire::Ask& ask);
+  Result<wire::Answer> Ask(const wire::Ask& ask, Duration patience = std::chrono::seconds(30));
   // Asks without waiting. The descriptor becomes readable when the answer arrives, or when the
   // controller has gone. TakeAnswer then reads it.
   Status Tell(const wire::Ask& ask);

@@ -1,6 +1,7 @@
 #include "exec/session/session.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include "exec/controller/run_controller.h"
 #include "exec/launch_folder.h"
 #include "exec/machine/machine.h"
+#include "exec/session/hand_over.h"
 #include "exec/session/interrupts.h"
 #include "exec/study_world.h"
 #include "exec/trainer.h"
@@ -29,30 +31,6 @@
 
 namespace sluice {
 namespace {
-
-Status CheckFits(const StudySpec& spec, const Node& node) {
-  Cluster cluster;
-  cluster.Join(node);
-  if (FitsEmpty(cluster, spec.demand)) return {};
-  Demand without = spec.demand;
-  without.memory_bytes = 0;
-  if (FitsEmpty(cluster, without)) {
-    return FailedPrecondition(
-        fmt::format("a trial of '{}' needs {:.4g} GB of GPU memory, and no GPU of this machine has "
-                    "as much: lower "
-                    "'memory' under 'resources' in the study file",
-                    spec.name, static_cast<double>(spec.demand.memory_bytes) / 1e9));
-  }
-  return FailedPrecondition(
-      fmt::format("a trial of '{}' needs {} cpus and {} gpus, this machine has {} and {}: lower "
-                  "'resources' in the study file",
-                  spec.name, static_cast<double>(spec.demand.cpus) / kWhole,
-                  static_cast<double>(spec.demand.gpus) / kWhole,
-                  static_cast<double>(node.cpus) / kWhole, node.devices.size()));
-}
-
-// How many controllers a study is given to, if they die.
-constexpr int kMostHandOvers = 3;
 
 // A study of a store that this process may write to.
 struct OpenedStudy {
@@ -102,10 +80,15 @@ Result<std::optional<wire::Answer>> AskOrWrite(const StorePaths& paths, const wi
                                                const std::function<Status(Pen&)>& write) {
   while (true) {
     if (auto link = Link::Connect(paths)) {
-      SLUICE_TRY(link->Tell(ask));
-      const auto answer = link->TakeAnswer();
+      const Status told = link->Tell(ask);
+      if (!told && told.error().code != ErrorCode::kUnavailable)
+        return std::unexpected(told.error());
+      const auto answer = told ? link->TakeAnswer() : Result<wire::Answer>(Unavailable(""));
       if (answer && answer->ok) return *answer;
       if (answer && !IsNotDriven(*answer)) return FailedPrecondition(answer->message);
+      // Whether the controller has done what it was asked is not known. To do it again is wrong for
+      // points only.
+      if (!answer && told && ask.verb == "enqueue") return std::unexpected(answer.error());
       // Otherwise the study is not open there, or the controller has just left.
       if (!answer && answer.error().code != ErrorCode::kUnavailable)
         return std::unexpected(answer.error());
@@ -137,26 +120,6 @@ std::set<std::string> KindsOf(const Node& node) {
   std::set<std::string> kinds;
   for (const Device& device : node.devices) kinds.insert(device.kind);
   return kinds;
-}
-
-// Whether programs of the study may run, with or without a controller.
-bool MayRun(const StudyInfo& study) { return study.open || study.count(TrialState::kRunning) > 0; }
-
-// Gives a study to the controller of the link, or to the one that comes after it.
-Status HandOver(const StorePaths& paths, Link& link, const std::string& study,
-                const EncodedEvent& event = {}) {
-  wire::Ask ask{.verb = "open", .study = study, .trial = {}};
-  ask.event = event.kind;
-  ask.body = event.body;
-  auto opened = link.Ask(ask);
-  for (int tries = 0;
-       !opened && opened.error().code == ErrorCode::kUnavailable && tries < kMostHandOvers;
-       ++tries) {
-    SLUICE_ASSIGN(link, Link::ConnectOrStart(paths));
-    opened = link.Ask(ask);
-  }
-  if (!opened) return std::unexpected(opened.error());
-  return {};
 }
 
 }  // namespace
@@ -308,7 +271,10 @@ Result<Link> Resume(const ResumeRequest& asked, const Say& say) {
   SLUICE_ASSIGN(const StudyInfo before, reader->FindStudy(request.study));
   // A controller that is started takes up what was open at once, and reads the world first.
   const bool is_interrupted = MayRun(before) && !Link::Connect(request.paths);
-  if (is_interrupted) SLUICE_TRY(KeepOwnWorld(request.paths.StudyFolder(request.study)));
+  if (is_interrupted) {
+    SLUICE_TRY(KeepOwnWorld(request.paths.StudyFolder(request.study)));
+    HoldInterrupts();
+  }
   SLUICE_ASSIGN(Link link, Link::Borrowed(request.paths));
   HoldInterrupts();
   SLUICE_ASSIGN(const StudyInfo info, reader->FindStudy(request.study));
@@ -352,17 +318,6 @@ Status PauseStudy(const StorePaths& paths, const std::string& name, bool kill) {
   if (answer.ok) return {};
   return FailedPrecondition(IsNotDriven(answer) ? nothing : answer.message);
 }
-
-namespace {
-
-Status AwaitEnd(Link& link, const std::string& name) {
-  SLUICE_TRY(link.Tell({.verb = "await", .study = name, .trial = {}}));
-  SLUICE_ASSIGN(const wire::Answer answer, link.TakeAnswer(kNoPatienceNeeded));
-  if (!answer.ok) return Unavailable(answer.message);
-  return {};
-}
-
-}  // namespace
 
 Status StopStudy(const StorePaths& paths, const std::string& name) {
   StudyInfo info;
@@ -459,6 +414,28 @@ Result<EnqueueEnd> EnqueuePoints(const StorePaths& paths, const std::string& nam
   return answer ? EndFrom(answer->facts) : end;
 }
 
+namespace {
+
+// What the name of a deleted study's folder begins with. No study is called so.
+constexpr std::string_view kDeleted = ".deleted-";
+
+// Removes the folders of deleted studies, also those that an earlier command has left.
+Status RemoveDeleted(const std::string& studies) {
+  std::error_code error;
+  std::vector<std::filesystem::path> deleted;
+  for (const auto& entry : std::filesystem::directory_iterator(studies, error)) {
+    if (entry.path().filename().string().starts_with(kDeleted)) deleted.push_back(entry.path());
+  }
+  for (const auto& folder : deleted) {
+    std::filesystem::remove_all(folder, error);
+    if (error)
+      return Unavailable(fmt::format("{}: cannot remove: {}", folder.string(), error.message()));
+  }
+  return {};
+}
+
+}  // namespace
+
 Status DeleteStudy(const StorePaths& paths, const std::string& name) {
   StudyInfo info;
   {
@@ -479,14 +456,20 @@ Status DeleteStudy(const StorePaths& paths, const std::string& name) {
   SLUICE_ASSIGN(Pen pen, Pen::Take(paths, fmt::format("deleting '{}'", name)));
   SLUICE_ASSIGN(auto ledger, pen.OpenLedger(paths));
   SLUICE_TRY(CheckRemovable(ledger->database(), info.id));
-  // The files are removed first. A study without files can be deleted again if this is cut off, but
-  // files without a study would be forgotten.
+  // The files are moved first. A study without files can be deleted again if this is cut off, but
+  // files without a study would be forgotten. They are removed once others may write again, since
+  // that may take long.
+  const std::string folder = paths.StudyFolder(name);
+  const std::string gone = fmt::format("{}/studies/{}{}-{}", paths.files, kDeleted, name, getpid());
   std::error_code error;
-  std::filesystem::remove_all(paths.StudyFolder(name), error);
-  if (error)
-    return Unavailable(
-        fmt::format("{}: cannot remove: {}", paths.StudyFolder(name), error.message()));
-  return RemoveStudy(ledger->database(), info.id);
+  if (std::filesystem::exists(folder, error)) std::filesystem::rename(folder, gone, error);
+  if (error) return Unavailable(fmt::format("{}: cannot remove: {}", folder, error.message()));
+  SLUICE_TRY(RemoveStudy(ledger->database(), info.id, ledger->guard()));
+  ledger.reset();
+  {
+    const Pen returned = std::move(pen);
+  }
+  return RemoveDeleted(fmt::format("{}/studies", paths.files));
 }
 
 }  // namespace sluice
