@@ -377,9 +377,11 @@ void Engine::Open(std::unique_ptr<Engine> alone) {
   (void)alone->TakeChanged();
   std::unique_ptr<Study> study = std::move(alone->state_.studies.front());
   SLUICE_CHECK(state_.FindStudy(study->id) == nullptr, "a study is in one engine");
-  // Its clock may have been ahead of this one.
+  // Its clock may have been ahead of this one. A trial that is paused may wait later.
   const Duration ahead = std::max(Duration(0), alone->state_.now - state_.now);
-  for (const TrialId id : study->waiting) study->trial(id).not_before -= ahead;
+  for (Trial& trial : study->trials) {
+    if (trial.not_before > state_.now) trial.not_before -= ahead;
+  }
   alone->state_.speeds.MoveStudy(study->spec.name, state_.speeds);
   state_.TakeHeld(*study);
   state_.Insert(std::move(study));

@@ -154,7 +154,8 @@ Status FaultWorld::WriteDown(Random drawn, Batch& batch) {
   SLUICE_ASSIGN(const Openings openings, Openings::Read(ledger->database()));
   const bool is_open = openings.IsOpen(kStudy);  // in the engine of a controller that died
   if (!is_open) batch.study = kStudy;
-  const Time now = ground_->timeline().now() + clock_offset_;
+  // The clock may have been set back since the last event.
+  const Time now = std::max(ground_->timeline().now() + clock_offset_, engine->now());
   std::uint64_t seq = Number(ledger->last());
   for (EventBody& body : bodies) {
     batch.events.emplace_back(EventSeq(++seq), Event{now, std::move(body)});

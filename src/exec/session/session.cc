@@ -59,8 +59,10 @@ Status WriteDown(OpenedStudy& opened, std::vector<EventBody> bodies) {
   Batch batch;
   if (!opened.is_open) batch.study = opened.id;
   std::uint64_t seq = Number(opened.ledger->last());
+  // The clock may have been set back since the last event.
+  const Time now = std::max(WallNow(), opened.engine->now());
   for (EventBody& body : bodies) {
-    batch.events.emplace_back(EventSeq(++seq), Event{WallNow(), std::move(body)});
+    batch.events.emplace_back(EventSeq(++seq), Event{now, std::move(body)});
     (void)opened.engine->Apply(batch.events.back().second);
   }
   for (const TrialKey& key : opened.engine->TakeChanged()) {
