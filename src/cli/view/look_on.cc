@@ -12,7 +12,6 @@
 #include <optional>
 #include <utility>
 
-#include "cli/text/print.h"
 #include "cli/view/stored_view.h"
 #include "exec/session/interrupts.h"
 #include "ledger/reader.h"

@@ -54,8 +54,8 @@ struct ResumeRequest {
 Result<Link> Tune(const TuneRequest& request, const Say& say);
 
 // Hands over an existing study, or changes one that runs. Launches of the study that still run are
-// adopted. Unless the study runs, new launches get the world of this process, which replaces the
-// one that was kept.
+// adopted. New launches get the world of this process, which replaces the one that was kept; but a
+// study that runs keeps the GPUs that it was opened with.
 Result<Link> Resume(const ResumeRequest& request, const Say& say);
 
 // Asks the controller to pause a study: running trials save and leave, or are killed. Returns once
