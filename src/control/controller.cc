@@ -76,8 +76,7 @@ class Controller::Run final : public WorkforceOwner {
 };
 
 Controller::Controller(Parts parts, Clock& clock, Committer& committer)
-    : owner_(parts.owner),
-      clock_(clock),
+    : clock_(clock),
       committer_(committer),
       engine_(std::move(parts.engine)),
       last_(parts.last),
@@ -164,8 +163,7 @@ std::unique_ptr<Engine> Controller::Close(StudyId id) {
   std::unique_ptr<Engine> alone = engine_->Close(id);
   farewell_.snapshots.push_back(SnapshotOf(*alone, id, last_));
   // A replay from an earlier time could not begin the study again: its earlier snapshot is gone.
-  if (!engine_->studies().empty())
-    farewell_.snapshots.push_back(SnapshotOf(*engine_, owner_, last_));
+  if (!engine_->studies().empty()) farewell_.snapshots.push_back(SnapshotOf(*engine_, {}, last_));
   runs_.erase(id);
   return alone;
 }
@@ -259,17 +257,16 @@ void Controller::Flush() {
 
 Batch Controller::TakeBatch() {
   Batch batch = std::exchange(farewell_, {});
-  batch.study = owner_;
   events_since_snapshot_ += static_cast<std::int64_t>(gathered_.size());
   batch.events = std::exchange(gathered_, {});
   TellSearch();
   for (const TrialKey& key : std::exchange(unwritten_, {})) WriteRow(key, batch);
   for (const StudyId study : std::exchange(touched_, {})) {
     if (const Study* touched = engine_->study(study))
-      batch.studies.push_back(RowOf(*touched, /*open=*/!IsSet(owner_)));
+      batch.studies.push_back(RowOf(*touched, /*open=*/true));
   }
   if (events_since_snapshot_ >= snapshot_every_) {
-    batch.snapshots.push_back(SnapshotOf(*engine_, owner_, last_));
+    batch.snapshots.push_back(SnapshotOf(*engine_, {}, last_));
     events_since_snapshot_ = 0;
   }
   return batch;
@@ -288,7 +285,7 @@ void Controller::WriteRow(TrialKey key, Batch& batch) {
 Batch Controller::LastWords() {
   Batch batch = TakeBatch();
   if (events_since_snapshot_ >= kSnapshotAtEnd && !engine_->studies().empty())
-    batch.snapshots.push_back(SnapshotOf(*engine_, owner_, last_));
+    batch.snapshots.push_back(SnapshotOf(*engine_, {}, last_));
   return batch;
 }
 

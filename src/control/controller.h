@@ -52,11 +52,8 @@ bool IsNotDriven(const wire::Answer& answer);
 class Controller {
  public:
   struct Parts {
-    // The study to which events belong that name none, and whose snapshots are written. 0: studies
-    // come and go (Open, Close), so such events belong to none.
-    StudyId owner{};
-    std::unique_ptr<Engine> engine;
-    EventSeq last{};  // the last event that the ledger holds
+    std::unique_ptr<Engine> engine;  // of the open studies
+    EventSeq last{};                 // the last event that the ledger holds
     std::int64_t events_since_snapshot = 0;
     std::int64_t snapshot_every = 50'000;        // in events: a restart replays at most this many
     std::function<void(const Event&)> observer;  // is given each event after it was applied
@@ -150,7 +147,6 @@ class Controller {
   Run* FindRun(StudyId study);
   bool AnyUnfinished() const;
 
-  StudyId owner_;
   Clock& clock_;
   Committer& committer_;
   std::unique_ptr<Engine> engine_;

@@ -24,7 +24,6 @@ class ControllerCopyTest : public ::testing::Test {
     const std::string lines =
         "trials: 2\nsampler: random\nstopper: {name: pbt-async, interval: 5}\nbudget: {max: 20}\n";
     Controller::Parts parts;
-    parts.owner = kStudy;
     parts.engine = NewEngine();
     (void)parts.engine->Apply({Time{}, StudyCreated{.study = kStudy,
                                                     .source = SourceOf(lines),
@@ -78,7 +77,6 @@ class ControllerSpeakerTest : public ::testing::Test {
         "policy: " +
         policy + "\n" + more_lines;
     Controller::Parts parts;
-    parts.owner = kStudy;
     parts.engine = NewEngine();
     (void)parts.engine->Apply({Time{}, StudyCreated{.study = kStudy,
                                                     .source = SourceOf(lines),
