@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +13,7 @@
 #include <chrono>
 #include <cstring>
 
-extern char** environ;
+#include "exec/start_printing.h"
 
 namespace sluice {
 namespace {
@@ -41,27 +40,6 @@ bool ReadUntil(int stream, Clock::time_point end, std::string& output) {
   }
 }
 
-// Starts the program with one stream for all that it prints. Returns its pid.
-Result<pid_t> StartPrinting(std::vector<std::string> words, const std::string& folder,
-                            int prints_to) {
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, prints_to, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, prints_to, STDERR_FILENO);
-  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, words.front().c_str(), &actions, nullptr, arguments.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  if (error == 0) return pid;
-  return Unavailable(
-      fmt::format("cannot start {} in {}: {}", words.front(), folder, std::strerror(error)));
-}
-
 }  // namespace
 
 Result<CapturedRun> RunCaptured(const std::vector<std::string>& words, const std::string& folder,
@@ -69,7 +47,8 @@ Result<CapturedRun> RunCaptured(const std::vector<std::string>& words, const std
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return Unavailable(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  const auto pid = StartPrinting(words, folder, ends[1]);
+  const auto pid = StartPrinting(
+      {.path = words.front(), .words = words, .folder = folder, .prints_to = ends[1]});
   close(ends[1]);
   if (!pid) {
     close(ends[0]);

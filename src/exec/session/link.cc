@@ -3,8 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,10 +18,9 @@
 
 #include "exec/controller/run_controller.h"
 #include "exec/socket/connection.h"
+#include "exec/start_printing.h"
 #include "exec/version.h"
 #include "launcher/claim.h"
-
-extern char** environ;
 
 namespace sluice {
 namespace {
@@ -76,41 +73,19 @@ Status StartController(const StorePaths& paths) {
   int output[2];
   if (pipe2(output, O_CLOEXEC) != 0)
     return Unavailable(fmt::format("cannot start a controller: {}", std::strerror(errno)));
-  const std::string log = paths.run + "/controller.log";
-  std::vector<std::string> words = {"sluice",       "controller", "--store",
-                                    paths.database, "--log",      log};
-  std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output[1], STDERR_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
-  posix_spawn_file_actions_addchdir_np(&actions, "/");
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  sigset_t heard;
-  sigemptyset(&heard);
-  for (const int word : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) sigaddset(&heard, word);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &heard);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  pid_t pid = 0;
-  const int error =
-      posix_spawn(&pid, OwnProgram().c_str(), &actions, &attributes, arguments.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  const auto pid = StartPrinting({.path = OwnProgram(),
+                                  .words = {"sluice", "controller", "--store", paths.database,
+                                            "--log", paths.run + "/controller.log"},
+                                  .folder = "/",
+                                  .prints_to = output[1],
+                                  .detached = true});
   close(output[1]);
-  std::string said = error == 0 ? ReadStart(output[0]) : std::strerror(error);
+  std::string said = pid ? ReadStart(output[0]) : "";
   close(output[0]);
+  if (!pid) return std::unexpected(pid.error());
   if (said.ends_with("ready\n")) return {};  // the system may have complained before
   int status = 0;
-  if (error == 0) waitpid(pid, &status, 0);
+  waitpid(*pid, &status, 0);
   while (said.ends_with('\n')) said.pop_back();
   if (said.starts_with("sluice: ")) said.erase(0, 8);
   if (said.empty())
