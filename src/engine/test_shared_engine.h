@@ -46,6 +46,9 @@ class SharedEngine {
     return engine_->Close(id);
   }
 
+  // From now on wake-ups come so many seconds late.
+  void DelayWakes(double seconds) { late_ = seconds; }
+
   std::uint64_t events() const { return events_; }
 
   template <typename Body>
@@ -90,7 +93,7 @@ class SharedEngine {
       } else if (const auto* start = std::get_if<Start>(&command)) {
         due_[{now_ + seconds_.at(start->trial.study), ++number_}] = command;
       } else if (const auto* wake = std::get_if<WakeAt>(&command)) {
-        due_[{static_cast<double>(Micros(wake->time)) / 1e6, ++number_}] = command;
+        due_[{static_cast<double>(Micros(wake->time)) / 1e6 + late_, ++number_}] = command;
       } else if (const auto* stop = std::get_if<StopLaunch>(&command)) {
         Leave(*stop);
       }
@@ -145,6 +148,7 @@ class SharedEngine {
   std::uint64_t number_ = 0;
   std::uint64_t events_ = 0;
   double now_ = 0;
+  double late_ = 0;
 };
 
 }  // namespace sluice

@@ -292,6 +292,17 @@ TEST(DividerTest, LaunchesOfAStudyThatComesAreTakenOver) {
   EXPECT_EQ(engine.running(a), 2) << "nothing was taken away";
 }
 
+TEST(DividerTest, NoTrialIsStartedAfterTheDeadlineAlthoughItsTimerIsLate) {
+  SharedEngine engine(NodeOf(kWhole));
+  engine.DelayWakes(60);
+  const StudyId a = engine.Add(Lines("fifo", 50, 1) + "deadline: 10s\n", 3);
+  engine.Add(Lines("fifo", 50, 1), 2);
+  engine.RunUntil(30);
+  EXPECT_EQ(engine.study(a).ending, Finish::kDeadline);
+  for (const Trial& trial : engine.study(a).trials)
+    EXPECT_LT(trial.launch.started, engine.study(a).deadline) << Number(trial.id);
+}
+
 TEST(DividerTest, TheStateOfSeveralStudiesIsSavedAndLoaded) {
   SharedEngine engine(NodeOf(3 * kWhole));
   std::vector<StudyCreated> specs;

@@ -15,9 +15,10 @@ void Planner::Replan() {
   }
   if (wanted.empty()) return;
   for (auto& study : state_.studies) {
-    if (state_.only_policy == nullptr && !wanted.contains(study->id)) continue;
-    if (!study->finished && state_.now >= study->stops_at() && !Planted("late-start"))
-      departures_.EndStudy(*study, Finish::kDeadline);
+    // The timer of its deadline may be late: an event of another study comes before it.
+    const bool is_late = !study->finished && state_.now >= study->stops_at();
+    if (state_.only_policy == nullptr && !is_late && !wanted.contains(study->id)) continue;
+    if (is_late && !Planted("late-start")) departures_.EndStudy(*study, Finish::kDeadline);
     judge_.CloseIfAllMade(*study);
     study->replan = false;
   }
