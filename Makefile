@@ -72,6 +72,7 @@ soak: ## runs all tests at full length, worlds of faults, fuzzers; compiles each
 	@$(BYTECODE)
 	@$(CHECK) --fuzz-seconds $(FUZZ_SECONDS)
 	@$(BIN)/sluice-faults --seed 1000 --seeds 1000
+	@$(BIN)/sluice-faults --seed 1000 --seeds 1000 --several
 	@python3 setup/plants.py build/planted/bin/sluice-faults --jobs $(JOBS)
 
 demo: ## tunes a small network on Fashion-MNIST, from an empty store each time

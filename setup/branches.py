@@ -4,12 +4,12 @@ branch is taken by no seed and is not excused.
     python setup/branches.py SLUICE_FAULTS [--seed FIRST] [--seeds N] [--events N] [--jobs N]
                              [--page FILE]
 
-SLUICE_FAULTS is the program sluice-faults of a build with coverage (cmake --preset coverage). Two
-kinds of worlds are counted, with the same seeds: worlds of all kinds, and worlds in which every
-study has a program that trains several trials at once (--bundles). Each world runs in a process of
-its own, so that it is known which seeds take a branch. A branch is one
-side of a condition, a case of a switch, an exception handler, or the call of a function. A branch
-inside a macro counts at the line that uses the macro.
+SLUICE_FAULTS is the program sluice-faults of a build with coverage (cmake --preset coverage). Three
+kinds of worlds are counted, with the same seeds: worlds of one study, worlds in which that study
+has a program that trains several trials at once (--bundles), and worlds of several studies
+(--several). Each world runs in a process of its own, so that it is known which seeds take a branch.
+A branch is one side of a condition, a case of a switch, an exception handler, or the call of a
+function. A branch inside a macro counts at the line that uses the macro.
 tests/sim/unreached.txt lists the branches that no seed needs to take, with reasons: the excuses.
 """
 
@@ -29,7 +29,8 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ROOMS = ("engine", "ledger", "wire", "control")
 EXCUSES = ROOT / "tests" / "sim" / "unreached.txt"
-KINDS = {"": (), " with bundles": ("--bundles",)}  # of worlds, with the flags that make them
+# The kinds of worlds, with the flags that make them.
+KINDS = {"": (), " with bundles": ("--bundles",), " of several studies": ("--several",)}
 RAREST = 40
 CODE, EXPANSION = 0, 1  # kinds of regions: the numbers that llvm-cov uses
 
@@ -303,8 +304,8 @@ def write_page(path, options, takers, times, excused):
         "",
         f"Seeds {options.seed} to {options.seed + options.seeds - 1} of `sluice-faults --events "
         f"{options.events} --no-unwinding`, each alone in a build that counts, and the same seeds "
-        f"with `--bundles`, so {2 * options.seeds} worlds; `make branches`, "
-        f"{datetime.date.today()}. A branch is one side of a "
+        f"with `--bundles` and with `--several`, so {len(KINDS) * options.seeds} worlds; "
+        f"`make branches`, {datetime.date.today()}. A branch is one side of a "
         "condition, a case of a switch, a handler, or the call of a function. What no world takes "
         "is excused with a reason in `tests/sim/unreached.txt`, or `make branches` fails.",
         "",

@@ -33,8 +33,11 @@ class Find:
 
 
 def hunt(program, bug, first, seeds):
-    """Tries `seeds` seeds from `first` on. Ends at the seed that finds the bug."""
-    command = [program, "--plant", bug, "--seed", str(first), "--seeds", str(seeds)]
+    """Tries `seeds` seeds from `first` on. Ends at the seed that finds the bug.
+
+    `bug` is the words of its line in the list: its name, and the options that the hunt needs.
+    """
+    command = [program, "--plant", *bug, "--seed", str(first), "--seeds", str(seeds)]
     start = time.monotonic()
     run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     seconds = time.monotonic() - start
@@ -49,8 +52,8 @@ def hunt(program, bug, first, seeds):
 
 
 def hunt_quickly(program, bug, recorded):
-    if bug in recorded:
-        find = hunt(program, bug, recorded[bug], QUICK_SEEDS)
+    if bug[0] in recorded:
+        find = hunt(program, bug, recorded[bug[0]], QUICK_SEEDS)
         if find.found:
             return find
     return hunt(program, bug, 0, QUICK_HUNT)
@@ -73,8 +76,9 @@ def main():
     parser.add_argument("names", nargs="*")
     options = parser.parse_intermixed_args()
     listed = subprocess.run([options.program, "--plants"], check=True, stdout=subprocess.PIPE,
-                            text=True).stdout.split()
-    bugs = options.names or listed
+                            text=True).stdout.splitlines()
+    bugs = [line.split() for line in listed]
+    bugs = [bug for bug in bugs if not options.names or bug[0] in options.names]
     recorded = read_recorded()
 
     def look(bug):
@@ -86,12 +90,13 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         for bug, find in zip(bugs, pool.map(look, bugs), strict=True):
             missed += not find.found
-            print(f"{bug:20} {find.how} ({find.seconds:.1f} s)", flush=True)
+            print(f"{bug[0]:20} {find.how} ({find.seconds:.1f} s)", flush=True)
             if find.seed >= 0:
-                recorded[bug] = find.seed
+                recorded[bug[0]] = find.seed
     print(f"{len(bugs) - missed} of {len(bugs)} planted bugs were found")
     if options.record:
-        lines = [f"{bug} {recorded[bug]}" for bug in listed if bug in recorded]
+        names = [line.split()[0] for line in listed]
+        lines = [f"{name} {recorded[name]}" for name in names if name in recorded]
         RECORDED.write_text("# A seed that finds each planted bug, as setup/plants.py --record "
                             "found it.\n" + "\n".join(lines) + "\n")
     return 1 if missed else 0

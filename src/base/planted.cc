@@ -77,6 +77,10 @@ const std::vector<PlantedBug>& PlantedBugs() {
       {"killed-neighbours",
        "a process is ended because of one of its trials, and its other trials cannot save first"},
       {"joined-by-number", "a launch joins a process by a number that is used again for others"},
+      {"short-goodbye", "the rows of the trials of a study that leaves are not written", true},
+      {"own-pen", "a controller numbers its events as if nobody else had written", true},
+      {"hidden-used", "a study is given devices that are hidden from it", true},
+      {"others-paused", "pausing a study pauses the others too", true},
   };
   return bugs;
 }

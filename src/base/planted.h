@@ -16,6 +16,7 @@ namespace sluice {
 struct PlantedBug {
   std::string_view name;
   std::string_view what;
+  bool several = false;  // it shows only where there are several studies
 };
 const std::vector<PlantedBug>& PlantedBugs();
 

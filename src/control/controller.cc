@@ -19,22 +19,6 @@ namespace {
 
 constexpr std::int64_t kSnapshotAtEnd = 1'000;
 
-// The study that an event or a command names; 0: none.
-template <typename Variant>
-StudyId StudyOf(const Variant& one) {
-  return std::visit(
-      [](const auto& each) {
-        if constexpr (requires { each.study; }) {
-          return each.study;
-        } else if constexpr (requires { each.trial.study; }) {
-          return each.trial.study;
-        } else {
-          return StudyId{};
-        }
-      },
-      one);
-}
-
 }  // namespace
 
 // A study with its processes. It tells the controller what its workforce says.
@@ -155,7 +139,7 @@ std::unique_ptr<Engine> Controller::Close(StudyId id) {
   Happened(StudyClosed{id});
   TellSearch();
   std::erase_if(unwritten_, [&](const TrialKey& key) {
-    if (key.study == id) WriteRow(key, farewell_);
+    if (key.study == id && !Planted("short-goodbye")) WriteRow(key, farewell_);
     return key.study == id;
   });
   touched_.erase(id);
@@ -170,7 +154,7 @@ std::unique_ptr<Engine> Controller::Close(StudyId id) {
 
 void Controller::GoOnAfter(EventSeq last) {
   SLUICE_CHECK(IsWritten(), "a ledger has one writer at a time");
-  last_ = last;
+  if (!Planted("own-pen")) last_ = last;
 }
 
 bool Controller::Over() const {

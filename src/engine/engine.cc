@@ -69,7 +69,7 @@ void Engine::On(const StudyCreated& event) {
 void Engine::On(const StudyOpened& event) {
   Study* study = state_.FindStudy(event.study);
   if (study == nullptr) return;
-  study->hidden = event.hidden;
+  if (!Planted("hidden-used")) study->hidden = event.hidden;
   TakenOver(*study);
   endings_.LoseLaunchesOnLostNodes();
   state_.AskWakes(*study);
@@ -82,6 +82,9 @@ void Engine::On(const StudyPauseAsked& event) {
   if (study == nullptr || study->finished) return;
   study->pause.clear();
   departures_.Pause(*study, StopReason::kDrain);
+  for (auto& other : state_.studies) {
+    if (Planted("others-paused")) departures_.Pause(*other, StopReason::kDrain);
+  }
   study->replan = true;  // others may have what was kept for it
 }
 

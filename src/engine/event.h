@@ -265,4 +265,20 @@ struct Event {
       body;
 };
 
+// The study that the body of an event, or a command, names; 0: none.
+template <typename Variant>
+StudyId StudyOf(const Variant& one) {
+  return std::visit(
+      [](const auto& each) {
+        if constexpr (requires { each.study; }) {
+          return each.study;
+        } else if constexpr (requires { each.trial.study; }) {
+          return each.trial.study;
+        } else {
+          return StudyId{};
+        }
+      },
+      one);
+}
+
 }  // namespace sluice

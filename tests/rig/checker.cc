@@ -3,37 +3,45 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
+#include <numeric>
 #include <utility>
 
-#include "base/check.h"
-#include "engine/legal_change.h"
-#include "engine/parts/shape.h"
 #include "ledger/recovery.h"
-#include "policy/policy.h"
 
 namespace sluice {
 namespace {
 
-bool IsOver(TrialState state) {
-  return state == TrialState::kComplete || state == TrialState::kStopped ||
-         state == TrialState::kFailed;
+// The time of the last event on disk.
+Result<Time> LastTime(Database& database) {
+  SLUICE_ASSIGN(
+      Statement query,
+      database.Prepare(
+          "SELECT time_us FROM (SELECT * FROM"
+          " (SELECT seq, time_us FROM events ORDER BY seq DESC LIMIT 1) UNION ALL SELECT * FROM"
+          " (SELECT seq, time_us FROM reports ORDER BY seq DESC LIMIT 1))"
+          " ORDER BY seq DESC LIMIT 1"));
+  SLUICE_ASSIGN(const bool found, query.Step());
+  return Time(Duration(found ? query.Integer(0) : 0));
 }
 
-// Calls visit(trial, launch, number) if a numbered message of a worker caused the event.
-template <typename Visit>
-void VisitMessage(const Event& event, Visit visit) {
-  std::visit(
-      [&](const auto& body) {
-        if constexpr (requires {
-                        body.position;
-                        body.launch;
-                        body.trial;
-                      }) {
-          if (body.position.seq != 0) visit(body.trial.trial, body.launch, body.position.seq);
-        }
-      },
-      event.body);
+// What a node's trials hold, as their grants say.
+struct InUse {
+  Milli cpus = 0;
+  std::vector<DeviceUse> devices;
+};
+
+void Add(const Grant& grant, bool first, InUse& held) {
+  // A bundle holds its devices once.
+  if (first) held.cpus += grant.cpus;
+  for (const DeviceId device : grant.devices) {
+    DeviceUse& use = held.devices[Number(device)];
+    use.memory_bytes += grant.memory_bytes;
+    if (!first) continue;
+    use.share += grant.gpu_share;
+    use.bandwidth += grant.bandwidth;
+    use.memory_bytes += grant.program_bytes;
+    ++use.clients;
+  }
 }
 
 }  // namespace
@@ -42,209 +50,66 @@ void Checker::Say(std::string problem) {
   if (problem_.empty()) problem_ = std::move(problem);
 }
 
+StudyChecker& Checker::Watch(StudyId study, const std::string& name) {
+  const auto say = [this, name](std::string problem) {
+    Say(name.empty() ? std::move(problem) : name + ": " + problem);
+  };
+  Watched& watched =
+      watched_.try_emplace(study, StudyChecker(study, say), std::make_unique<Engine>())
+          .first->second;
+  watched.checker.SetShadow(watched.alone.get());
+  return watched.checker;
+}
+
+int Checker::moves() const {
+  return std::accumulate(watched_.begin(), watched_.end(), 0, [](int sum, const auto& each) {
+    return sum + each.second.checker.moves();
+  });
+}
+
 void Checker::Applied(const Engine& engine, const Event& event) {
   ++events_;
-  if (engine.studies().empty()) return;  // the study is about to come
+  if (engine.studies().empty()) return;  // a study is about to come
   // The clock of the controller that has taken it in may be behind that of the one before.
   const bool comes = std::holds_alternative<StudyOpened>(event.body);
   if (event.time < time_ && !comes) Say("time went back");
   time_ = event.time;
   if (!std::holds_alternative<Woken>(event.body)) ++progress_;
-  const Study& study = *engine.studies().front();
-  most_retries_ = std::max(most_retries_, study.spec.retries);
-  for (std::size_t i = seen_.size(); i < study.trials.size(); ++i) open_.push_back(TrialId(i + 1));
-  seen_.resize(study.trials.size());
-  if (const auto* retry = std::get_if<RetryAsked>(&event.body); retry != nullptr) {
-    if (std::ranges::find(open_, retry->trial.trial) == open_.end())
-      open_.push_back(retry->trial.trial);
-  }
-  for (const TrialId id : open_) CheckTrial(study, study.trial(id), event);
-  for (const TrialId id : open_) {
-    const Trial& trial = study.trial(id);
-    if (trial.launch.id != seen_[Number(id) - 1].launch) CheckStart(study, trial, event);
-  }
-  for (const TrialId id : open_) {
-    const Trial& trial = study.trial(id);
-    Seen& seen = seen_[Number(id) - 1];
-    const bool yields = trial.leaving && trial.leave_reason == StopReason::kYield;
-    moves_ += yields && !seen.leaving && !engine.IsHeld(study) ? 1 : 0;
-    seen = {.state = trial.state,
-            .work = trial.work,
-            .launch = trial.launch.id,
-            .launch_work = trial.launch.work,
-            .launch_target = trial.launch.target,
-            .leaving = trial.leaving,
-            .failures = seen.failures,
-            .charged = trial.failures,
-            .lost_bundles = seen.lost_bundles};
-  }
-  std::erase_if(open_, [&](TrialId id) { return IsOver(study.trial(id).state); });
-  CheckStudy(study);
-  CheckBooks(engine, study);
+  for (const auto& study : engine.studies()) watched_.at(study->id).checker.Applied(engine, event);
+  CheckBooks(engine);
 }
 
-void Checker::CheckTrial(const Study& study, const Trial& trial, const Event& event) {
-  const Seen& before = seen_[Number(trial.id) - 1];
-  if (!IsLegalChange(before.state, trial.state, std::holds_alternative<RetryAsked>(event.body))) {
-    Say(fmt::format("trial {} went from {} to {}", Number(trial.id), Name(before.state),
-                    Name(trial.state)));
-  }
-  const bool nodes = std::holds_alternative<NodesChanged>(event.body) ||
-                     std::holds_alternative<ControllerStarted>(event.body);
-  if (nodes && before.state == TrialState::kRunning &&
-      (trial.state != TrialState::kRunning || trial.launch.id != before.launch)) {
-    lost_.emplace(trial.id, before.launch);
-    astray_.insert(trial.id);
-  }
-  // A fork trains from the beginning if its parent's checkpoint could not be copied.
-  const bool anew = trial.IsFork() && trial.reports == 0;
-  if (trial.work < before.work && !anew)
-    Say(fmt::format("work of trial {} fell", Number(trial.id)));
-  if (trial.target > study.spec.stopper.max_budget)
-    Say(fmt::format("trial {} may go beyond the full budget", Number(trial.id)));
-  CountFailure(trial, event);
-  CheckOwnEnd(study, trial, event);
-  if (before.failures > static_cast<std::uint32_t>(most_retries_) + 1)
-    Say(fmt::format("trial {} failed more often than retries allow", Number(trial.id)));
-  const auto* report = std::get_if<Reported>(&event.body);
-  if (report != nullptr && report->trial.trial == trial.id) {
-    const auto is_strangers = [](const auto& each) { return each.second == kStrangersValue; };
-    if (std::ranges::any_of(report->metrics, is_strangers))
-      Say(fmt::format("a stranger's report counts for trial {}", Number(trial.id)));
-  }
-  if (report != nullptr && report->trial.trial == trial.id && report->launch != trial.launch.id)
-    Say(fmt::format("a report of launch {} of trial {} was taken, which has launch {}",
-                    Number(report->launch), Number(trial.id), Number(trial.launch.id)));
-}
-
-void Checker::CountFailure(const Trial& trial, const Event& event) {
-  Seen& seen = seen_[Number(trial.id) - 1];
-  const auto* retry = std::get_if<RetryAsked>(&event.body);
-  if (retry != nullptr && retry->trial.trial == trial.id && IsOver(seen.state)) seen.failures = 0;
-  const auto* ended = std::get_if<LaunchEnded>(&event.body);
-  if (ended == nullptr || ended->trial.trial != trial.id || ended->launch != seen.launch) return;
-  if (ended->ending == Ending::kLost) lost_.emplace(trial.id, ended->launch);
-  if (ended->ending == Ending::kBundleLost && !seen.leaving) ++seen.lost_bundles;
-  if (ended->ending == Ending::kPaused || ended->ending == Ending::kDone) seen.lost_bundles = 0;
-  if (ended->ending == Ending::kNotStarted && trial.failures > seen.charged)
-    Say(fmt::format("trial {} was charged for what the machine failed to start", Number(trial.id)));
-  if (ended->ending == Ending::kFailed && seen.state == TrialState::kRunning && !seen.leaving)
-    ++seen.failures;
-}
-
-// A launch whose program was asked to end, and then ended well, is not done. If a program ended by
-// itself at its own end, its trial is over. The exception is a launch whose target was exactly that
-// work, or at most that work if the program was told its budget.
-void Checker::CheckOwnEnd(const Study& study, const Trial& trial, const Event& event) {
-  const Seen& before = seen_[Number(trial.id) - 1];
-  const auto* ended = std::get_if<LaunchEnded>(&event.body);
-  if (ended == nullptr || ended->trial.trial != trial.id) return;
-  const bool as_program = ended->ending == Ending::kDone && ended->position.seq == 0;
-  if (as_program && cut_short_.contains({trial.id, ended->launch}))
-    Say(fmt::format("trial {} was cut short, and counts as done", Number(trial.id)));
-  if (own_end_ == 0) return;
-  const bool by_itself = ended->ending == Ending::kDone && ended->launch == before.launch &&
-                         before.state == TrialState::kRunning && !before.leaving;
-  const bool did_as_told = study.tells_budget ? before.launch_work >= before.launch_target
-                                              : before.launch_work == before.launch_target;
-  if (by_itself && before.launch_work >= own_end_ && !did_as_told && !IsOver(trial.state))
-    Say(fmt::format("trial {} came to its own end at {}, and is {}", Number(trial.id),
-                    before.launch_work, Name(trial.state)));
-}
-
-// Checks a launch that has just begun.
-void Checker::CheckStart(const Study& study, const Trial& trial, const Event& event) {
-  if (event.time >= study.deadline) Say("a trial was started after the deadline");
-  if (study.ending != Finish::kNot) Say("a trial of a study that ends was started");
-  const Seen& seen = seen_[Number(trial.id) - 1];
-  const auto is_member = [&](TrialId id) {
-    const Grant& grant = study.trial(id).launch.grant;
-    return id != trial.id && IsSet(grant.bundle) && grant.bundle == trial.launch.grant.bundle;
-  };
-  const bool joins = std::ranges::any_of(study.running, is_member);
-  const auto before =
-      std::ranges::subrange(study.running.begin(), std::ranges::find(study.running, trial.id));
-  // A bundle that was mixed while all processes took several shapes still takes in trials of the
-  // shapes that it has.
-  const bool alike =
-      std::ranges::none_of(before, is_member) || std::ranges::any_of(before, [&](TrialId id) {
-        return is_member(id) && HaveOneShape(study.spec, study.trial(id).point, trial.point);
-      });
-  if (!alike && !study.several_shapes && !allows_mixed_)
-    Say(fmt::format("trial {} joins a bundle of another shape", Number(trial.id)));
-  if (joins && seen.lost_bundles >= 2)
-    Say(fmt::format("trial {} was in two bundles that died, and joins another", Number(trial.id)));
-  if (Number(trial.launch.id) > 1 || trial.IsFork() || study.spec.policy != "fifo") return;
-  for (const TrialId id : study.waiting) {
-    const Trial& waiting = study.trial(id);
-    const Seen& before = seen_[Number(id) - 1];
-    const bool waited = before.state == TrialState::kWaiting && IsSet(before.launch);
-    if (waited && waiting.not_before <= event.time)
-      Say(fmt::format("trial {}, which has run before, waits behind a new one", Number(id)));
-  }
-}
-
-void Checker::CheckStudy(const Study& study) {
-  if (study.proposed() > study.trials_wanted) Say("more trials than wanted");
-  const bool through = study.ending == Finish::kTrials || study.ending == Finish::kExhausted;
-  if (!study.finished || !through) return;
-  if (!study.waiting.empty()) Say("finished while a trial waits");
-  const bool synchronous =
-      study.spec.stopper.name == "sha" || study.spec.stopper.name == "hyperband";
-  if (synchronous && study.count(TrialState::kPaused) > 0)
-    Say("finished while a paused trial has no verdict yet");
-}
-
-void Checker::CheckBooks(const Engine& engine, const Study& study) {
+void Checker::CheckBooks(const Engine& engine) {
   const std::vector<Node>& nodes = engine.cluster().nodes();
-  std::vector<Milli> cpus(nodes.size());
-  std::vector<std::vector<DeviceUse>> used(nodes.size());
-  for (std::size_t n = 0; n < nodes.size(); ++n) used[n].resize(nodes[n].devices.size());
-  std::map<BundleId, int> bundles;
-  for (const TrialId id : study.running) {
-    const Grant& grant = study.trial(id).launch.grant;
-    const std::size_t node = Number(grant.node) - 1;
-    if (study.trial(id).state != TrialState::kRunning || node >= nodes.size())
-      return Say("a trial that does not run is among those that do");
-    if (!nodes[node].up) Say("a trial runs on a node that is down");
-    // A bundle holds its devices once.
-    const bool first = !IsSet(grant.bundle) || ++bundles[grant.bundle] == 1;
-    if (first) cpus[node] += grant.cpus;
-    for (const DeviceId device : grant.devices) {
-      DeviceUse& use = used[node][Number(device)];
-      use.memory_bytes += grant.memory_bytes;
-      if (!first) continue;
-      use.share += grant.gpu_share;
-      use.bandwidth += grant.bandwidth;
-      use.memory_bytes += grant.program_bytes;
-      ++use.clients;
+  std::vector<InUse> held(nodes.size());
+  for (std::size_t n = 0; n < nodes.size(); ++n) held[n].devices.resize(nodes[n].devices.size());
+  bool as_planned = true;
+  for (const auto& study : engine.studies()) {
+    std::map<BundleId, int> bundles;
+    as_planned = as_planned && study->measured_bytes.empty();
+    for (const TrialId id : study->running) {
+      const Grant& grant = study->trial(id).launch.grant;
+      const std::size_t node = Number(grant.node) - 1;
+      if (study->trial(id).state != TrialState::kRunning || node >= nodes.size())
+        return Say("a trial that does not run is among those that do");
+      if (!nodes[node].up) Say("a trial runs on a node that is down");
+      Add(grant, !IsSet(grant.bundle) || ++bundles[grant.bundle] == 1, held[node]);
     }
   }
   for (std::size_t n = 0; n < nodes.size(); ++n) {
-    bool fits = cpus[n] <= nodes[n].cpus;
-    for (std::size_t d = 0; d < used[n].size(); ++d) {
-      const DeviceUse& use = used[n][d];
+    bool fits = held[n].cpus <= nodes[n].cpus;
+    for (std::size_t d = 0; d < held[n].devices.size(); ++d) {
+      const DeviceUse& use = held[n].devices[d];
       fits = fits && use.share <= kWhole && use.bandwidth <= kWhole && use.clients <= kMostClients;
       // A process may say that it takes more memory than there is.
-      if (study.measured_bytes.empty())
-        fits = fits && use.memory_bytes <= nodes[n].devices[d].memory_bytes;
+      if (as_planned) fits = fits && use.memory_bytes <= nodes[n].devices[d].memory_bytes;
     }
     if (!fits) Say("a device is over-committed");
     const NodeId id{static_cast<std::uint32_t>(n + 1)};
-    if (engine.cluster().FreeCpus(id) != nodes[n].cpus - cpus[n] ||
-        !std::ranges::equal(engine.cluster().Used(id), used[n]))
+    if (engine.cluster().FreeCpus(id) != nodes[n].cpus - held[n].cpus ||
+        !std::ranges::equal(engine.cluster().Used(id), held[n].devices))
       Say("the cluster's books are wrong");
   }
-  if (static_cast<int>(study.running.size()) != study.count(TrialState::kRunning))
-    Say("the list of running trials is wrong");
-  if (static_cast<int>(study.waiting.size()) != study.count(TrialState::kWaiting))
-    Say("the list of waiting trials is wrong");
-  // An edited file may allow fewer than run already.
-  const std::size_t ran = std::exchange(running_, study.running.size());
-  if (study.spec.parallelism > 0 && running_ > ran &&
-      running_ > static_cast<std::size_t>(study.spec.parallelism))
-    Say("too many trials at once");
-  if (study.finished && !study.running.empty()) Say("finished while a trial runs");
 }
 
 void Checker::InDoubt(Batch batch) {
@@ -254,173 +119,77 @@ void Checker::InDoubt(Batch batch) {
 void Checker::Durable(const Batch& batch) {
   in_doubt_.clear();  // their sequence numbers now belong to this batch
   for (const auto& [seq, event] : batch.events) {
-    if (std::holds_alternative<StudyOpened>(event.body)) shared_.Open(std::move(alone_));
-    if (alone_ != nullptr && !IsSet(batch.study)) {
-      (void)shared_.Apply(event);  // before the study comes
-    } else {
-      Engine& its = alone_ != nullptr ? *alone_ : shared_;
-      rungs_.Before(its, event);
-      (void)its.Apply(event);
-      if (std::string wrong = rungs_.After(its, event); !wrong.empty()) Say(std::move(wrong));
+    if (Number(seq) != Number(last_) + 1)
+      return Say(fmt::format("event {} is written after event {}", Number(seq), Number(last_)));
+    if (const auto* opened = std::get_if<StudyOpened>(&event.body)) {
+      Watched& watched = watched_.at(opened->study);
+      if (watched.alone == nullptr) return Say("a study is opened that is open");
+      shared_.Open(std::move(watched.alone));
+      watched.checker.SetShadow(&shared_);
     }
-    if (const auto* closed = std::get_if<StudyClosed>(&event.body))
-      alone_ = shared_.Close(closed->study);
+    // An event of the machine is about the shared engine, unless the batch is of a study alone.
+    const StudyId study = IsSet(StudyOf(event.body)) ? StudyOf(event.body) : batch.study;
+    const bool is_alone = IsSet(study) && watched_.at(study).alone != nullptr;
+    Engine& shadow = is_alone ? *watched_.at(study).alone : shared_;
+    for (const auto& its : shadow.studies())
+      watched_.at(its->id).checker.BeforeWritten(shadow, event);
+    (void)shadow.Apply(event);
+    for (const auto& its : shadow.studies()) watched_.at(its->id).checker.Written(shadow, event);
+    if (const auto* closed = std::get_if<StudyClosed>(&event.body)) {
+      Watched& watched = watched_.at(closed->study);
+      watched.alone = shared_.Close(closed->study);
+      watched.checker.SetShadow(watched.alone.get());
+    }
     last_ = seq;
-    if (const auto* report = std::get_if<Reported>(&event.body)) {
-      ++reports_;
-      reported_.emplace(report->trial.trial, report->work);
-    }
-    VisitMessage(event, [&](TrialId trial, LaunchId launch, std::uint64_t message) {
-      if (!durable_.emplace(trial, launch, message).second)
-        Say(fmt::format("message {} of launch {} of trial {} was written twice", message,
-                        Number(launch), Number(trial)));
-      std::uint64_t& highest = highest_[{trial, launch}];
-      highest = std::max(highest, message);
-    });
   }
 }
 
-void Checker::Acknowledged(wire::LaunchRef at, std::uint64_t seq) {
-  const auto found = highest_.find({at.trial, at.launch});
-  if (found == highest_.end() || found->second < seq)
-    Say(fmt::format("message {} of launch {} of trial {} was acknowledged before it was on disk",
-                    seq, Number(at.launch), Number(at.trial)));
-}
-
-void Checker::ToldToLeave(wire::LaunchRef at) {
-  const Trial* known = shadow().trial({shadow().studies().front()->id, at.trial});
-  if (known == nullptr || known->launch.id < at.launch ||
-      (known->launch.id == at.launch && known->state == TrialState::kRunning && !known->leaving))
-    Say(fmt::format("launch {} of trial {} was told to leave before that was on disk",
-                    Number(at.launch), Number(at.trial)));
-}
-
-void Checker::Told(TrialId trial, Work work) {
-  // Work up to forked_at was reported by the fork's parent.
-  const Trial& its = shadow().studies().front()->trial(trial);
-  const bool parents = its.IsFork() && work <= its.forked_at;
-  if (!reported_.contains({trial, work}) && !parents && !astray_.contains(trial))
-    Say(fmt::format("a report of trial {} at {} was acknowledged, and does not count",
-                    Number(trial), work));
-}
-
-void Checker::Begins(const Trial& trial, Work checkpoint) {
-  if (checkpoint > trial.work && !astray_.contains(trial.id))
-    Say(fmt::format("trial {} begins from a checkpoint at {}, and only {} is known of it",
-                    Number(trial.id), checkpoint, trial.work));
-}
-
-void Checker::Recovered(Ledger& ledger, const Engine& engine, bool in_depth) {
-  // Batches of several controllers may be in doubt with the same numbers. The time of the
-  // last event says which of them is on disk.
+void Checker::TakeUp(Ledger& ledger) {
+  // Batches of several controllers may be in doubt with the same numbers. The time of the last
+  // event says which of them is on disk.
+  const auto time = LastTime(ledger.database());
+  if (!time) return Say(time.error().message);
   const auto is_on_disk = [&](const Batch& batch) {
-    return batch.events.back().first == ledger.last() &&
-           batch.events.back().second.time == engine.now();
+    return batch.events.back().first == ledger.last() && batch.events.back().second.time == *time;
   };
   const auto found = std::ranges::find_if(in_doubt_, is_on_disk);
   if (found != in_doubt_.end()) Durable(Batch(std::move(*found)));
   if (ledger.last() != last_) {
-    return Say(fmt::format("the ledger ends at event {}, and {} were written",
-                           Number(ledger.last()), Number(last_)));
+    Say(fmt::format("the ledger ends at event {}, and {} were written", Number(ledger.last()),
+                    Number(last_)));
   }
-  const std::uint64_t written = shadow().Digest();
+}
+
+void Checker::Recovered(Ledger& ledger, const Engine& engine, bool in_depth) {
+  TakeUp(ledger);
+  if (engine.studies().empty()) return;
+  const Engine& shadow = watched_.at(engine.studies().front()->id).checker.shadow();
+  const std::uint64_t written = shadow.Digest();
   if (engine.Digest() != written) Say("a restart finds another state than what was written down");
-  // Events that had not reached the disk have not happened.
-  seen_.clear();
-  open_.clear();
-  for (const Trial& trial : engine.studies().front()->trials) {
-    seen_.push_back({.state = trial.state,
-                     .work = trial.work,
-                     .launch = trial.launch.id,
-                     .launch_work = trial.launch.work,
-                     .launch_target = trial.launch.target,
-                     .leaving = trial.leaving,
-                     .failures = trial.failures,
-                     .charged = trial.failures,
-                     .lost_bundles = static_cast<int>(trial.lost_bundles)});
-    if (!IsOver(trial.state)) open_.push_back(trial.id);
-  }
   time_ = engine.now();
-  most_retries_ = std::max(most_retries_, engine.studies().front()->spec.retries);
-  running_ = engine.studies().front()->running.size();
-  CheckRows(ledger.database());
-  if (!in_depth) return;
-  CheckReports(ledger.database());
-  CheckReplay(ledger.database(), written);
-}
-
-void Checker::Finished(Ledger& ledger, const Engine& engine) {
-  for (const Trial& trial : engine.studies().front()->trials) {
-    if (trial.state != seen_[Number(trial.id) - 1].state)
-      Say(fmt::format("trial {} changed after its end", Number(trial.id)));
+  for (const auto& study : engine.studies()) {
+    StudyChecker& checker = watched_.at(study->id).checker;
+    checker.Recovered(*study);
+    checker.CheckRows(ledger.database());
+    if (in_depth) checker.CheckReports(ledger.database());
   }
-  const std::uint64_t written = shadow().Digest();
-  if (engine.Digest() != written) Say("the engine is not what was written down");
-  if (!engine.studies().front()->finished) Say("the study is not finished");
-  if (!engine.cluster().idle()) Say("devices are granted to no trial");
-  CheckReports(ledger.database());
-  CheckRows(ledger.database());
-  CheckReplay(ledger.database(), written);
+  if (in_depth) CheckReplay(ledger.database(), engine.studies().front()->id, written);
 }
 
-void Checker::Spooled(const std::string& line) {
-  const auto message = wire::DecodeFromWorker(line);
-  SLUICE_CHECK(message.has_value(), "a worker spools what it would have sent");
-  const wire::Numbered numbered = wire::NumberOf(*message);
-  // The messages of a launch that was lost, alone or with its node, no longer count.
-  const bool refused = lost_.contains({numbered.at.trial, numbered.at.launch});
-  if (!refused && !durable_.contains({numbered.at.trial, numbered.at.launch, numbered.seq})) {
-    Say(fmt::format("message {} of launch {} of trial {} was left behind and never read",
-                    numbered.seq, Number(numbered.at.launch), Number(numbered.at.trial)));
-  }
+void Checker::Finished(Ledger& ledger, const Engine& alone) {
+  const Study& study = *alone.studies().front();
+  StudyChecker& checker = watched_.at(study.id).checker;
+  checker.Finished(study);
+  const std::uint64_t written = checker.shadow().Digest();
+  if (alone.Digest() != written) Say("the engine is not what was written down");
+  if (!alone.cluster().idle()) Say("devices are granted to no trial");
+  checker.CheckReports(ledger.database());
+  checker.CheckRows(ledger.database());
+  CheckReplay(ledger.database(), study.id, written);
 }
 
-void Checker::CheckReports(Database& database) {
-  // Duplicates are found here, because SQLite would be slower at it.
-  std::vector<std::pair<std::int64_t, Work>> reports;
-  auto query = database.Prepare("SELECT trial, work FROM reports");
-  while (query) {
-    const auto row = query->Step();
-    if (!row) return Say(row.error().message);
-    if (!*row) break;
-    reports.emplace_back(query->Integer(0), query->Integer(1));
-  }
-  if (reports.size() != reports_)
-    Say(fmt::format("{} reports were written and {} are there", reports_, reports.size()));
-  std::ranges::sort(reports);
-  if (std::ranges::adjacent_find(reports) != reports.end())
-    Say("a trial reported the same work twice");
-}
-
-// Checks that readers see what the engine knows.
-void Checker::CheckRows(Database& database) {
-  const Study& study = *shadow().studies().front();
-  auto query =
-      database.Prepare("SELECT trial, state, work, reports, best_value FROM trials ORDER BY trial");
-  std::size_t rows = 0;
-  while (query) {
-    const auto row = query->Step();
-    if (!row) return Say(row.error().message);
-    if (!*row) break;
-    const auto id = static_cast<std::size_t>(query->Integer(0));
-    if (id == 0 || id > study.trials.size()) return Say("a row of a trial that there is not");
-    const Trial& trial = study.trials[id - 1];
-    const double best = query->Number(4);
-    const bool same_best = best == trial.result || (std::isnan(best) && !trial.HasResult());
-    if (query->Text(1) != Name(trial.state) || query->Integer(2) != trial.work ||
-        query->Integer(3) != trial.reports || !same_best)
-      Say(fmt::format("readers see another trial {} than there is", id));
-    ++rows;
-  }
-  // A fork has a row only once it has its parameters.
-  const auto born = std::ranges::count(study.trials, false, &Trial::awaits_parameters);
-  if (static_cast<std::ptrdiff_t>(rows) != born)
-    Say("readers see more or fewer trials than there are");
-}
-
-void Checker::CheckReplay(Database& database, std::uint64_t written) {
-  const auto replayed =
-      RecoverEngine(database, shadow().studies().front()->id, Recover::kFromEvents);
+void Checker::CheckReplay(Database& database, StudyId study, std::uint64_t written) {
+  const auto replayed = RecoverEngine(database, study, Recover::kFromEvents);
   if (!replayed) return Say(replayed.error().message);
   if ((*replayed)->Digest() != written) Say("a replay of everything ends in another state");
 }

@@ -36,8 +36,8 @@ Duration FaultGround::Latency() {
 }
 
 void FaultGround::Later(Time& last, std::function<void()> what) {
-  last = std::max(last, timeline_.now() + Latency());
-  timeline_.At(last, [this, life = life_, what = std::move(what)] {
+  last = std::max(last, options_.timeline.now() + Latency());
+  options_.timeline.At(last, [this, life = life_, what = std::move(what)] {
     if (life == life_) what();
   });
 }
@@ -190,8 +190,8 @@ void FaultGround::Cut(PeerId peer) {
   if (random_.Chance(0.5)) link.up = false;  // else what is on its way arrives, perhaps late
   // The controller may learn of the break long after the worker has connected again.
   link.last_up =
-      std::max(link.last_up,
-               timeline_.now() + Duration(static_cast<std::int64_t>(random_.Below(3'000'000))));
+      std::max(link.last_up, options_.timeline.now() +
+                                 Duration(static_cast<std::int64_t>(random_.Below(3'000'000))));
   Later(link.last_up, [this, peer] {
     if (links_.erase(peer) > 0) listener_->Closed(peer);
   });
@@ -270,10 +270,10 @@ void FaultGround::Knock(const std::vector<wire::FromWorker>& words, const std::s
   link.parent = parent;
   const PeerId peer = AddLink(std::move(link));
   for (const wire::FromWorker& word : words) SendUp(peer, wire::Encode(word));
-  timeline_.After(Duration(static_cast<std::int64_t>(random_.Below(5'000'000))),
-                  [this, peer, life = life_] {
-                    if (life == life_ && links_.contains(peer)) HangUp(peer);
-                  });
+  options_.timeline.After(Duration(static_cast<std::int64_t>(random_.Below(5'000'000))),
+                          [this, peer, life = life_] {
+                            if (life == life_ && links_.contains(peer)) HangUp(peer);
+                          });
 }
 
 std::vector<FaultWorker*> FaultGround::Reachable() {

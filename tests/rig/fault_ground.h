@@ -28,18 +28,18 @@ class Listener {
   virtual void HostEnded(const std::string& worker) = 0;
 };
 
-// The machines of a world: the machines' processes and files, and the connections between processes
-// and the controller. All this outlives the controllers. Lines are delayed and connections break as
-// the fault plan says. Lines on their way over a broken connection are lost, or arrive late. Either
-// side may learn of the break before the other.
+// What a study has on the machines of a world: processes, files, and the connections between its
+// processes and the controller. All this outlives the controllers. Lines are delayed and
+// connections break as the fault plan says. Lines on their way over a broken connection are lost,
+// or arrive late. Either side may learn of the break before the other.
 class FaultGround final : public WorkerWorld {
  public:
   struct Options {
+    Timeline& timeline;
     Random random;
     FaultPlan faults;
     ProgramTraits program;
     std::vector<Node> nodes;
-    std::string study;
     bool coarse = false;  // values are rounded, so that many are the same
   };
   explicit FaultGround(Options options);
@@ -93,7 +93,7 @@ class FaultGround final : public WorkerWorld {
     return std::exchange(acknowledged_, {});
   }
 
-  Timeline& timeline() override { return timeline_; }
+  Timeline& timeline() override { return options_.timeline; }
   const FaultPlan& faults() const override { return options_.faults; }
   void SetFault(double FaultPlan::* fault, double chance) { options_.faults.*fault = chance; }
   LaunchFiles& FilesOf(wire::LaunchRef at) override { return launches_[at]; }
@@ -141,7 +141,6 @@ class FaultGround final : public WorkerWorld {
   Options options_;
   Random random_;
   Random copy_random_;  // a separate stream, whose draws do not change those of random_
-  Timeline timeline_;
   Listener* listener_ = nullptr;
   std::uint64_t life_ = 0;  // how often the listener was set
   std::map<PeerId, Link> links_;

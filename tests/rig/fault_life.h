@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <utility>
 
+#include "rig/fault_machine.h"
+#include "rig/fault_site.h"
 #include "rig/fault_world.h"
 #include "search/sampler.h"
 
@@ -17,35 +20,58 @@ struct FaultWorld::Life {
   class DiskCommitter final : public Committer {
    public:
     DiskCommitter(FaultWorld& world, Life& life) : world_(world), life_(life) {}
-    bool busy() const override { return busy_; }
+    bool busy() const override { return next_ != Next::kNothing; }
     void Submit(Batch batch) override {
-      busy_ = true;
+      next_ = Next::kWrite;
       batch_ = std::move(batch);
-      life_.Later(world_.sync_, [this] { Write(); });
+      Plan(world_.sync_);
     }
     Batch TakeInFlight() { return std::move(batch_); }
+    // Waits until the batch is written.
+    void Wait() {
+      if (next_ == Next::kWrite) Write();
+      Tell();
+    }
 
    private:
-    void Write() {
-      Status written = life_.ledger->Commit(batch_);
-      if (world_.disk_.dead()) throw ControllerDied{};
-      if (written) world_.checker_.Durable(std::exchange(batch_, {}));
-      life_.Later(Duration(100), [this, written = std::move(written)] {
-        busy_ = false;
-        life_.controller->Committed(written);
-        world_.After();
+    enum class Next { kNothing, kWrite, kTell };
+
+    void Plan(Duration at_most) {
+      life_.Later(at_most, [this, turn = ++turn_] {
+        if (turn != turn_) return;  // somebody waited for it
+        if (next_ == Next::kTell) {
+          Tell();
+          return world_.After();
+        }
+        Write();
+        Plan(Duration(100));
       });
     }
+    void Write() {
+      next_ = Next::kTell;
+      written_ = life_.ledger->Commit(batch_);
+      if (world_.disk_.dead()) throw ControllerDied{};
+      if (written_) world_.checker_.Durable(std::exchange(batch_, {}));
+    }
+    void Tell() {
+      next_ = Next::kNothing;
+      ++turn_;
+      life_.controller->Committed(written_);
+    }
+
     FaultWorld& world_;
     Life& life_;
-    bool busy_ = false;
+    Next next_ = Next::kNothing;
+    int turn_ = 0;
+    Status written_;
     Batch batch_;
   };
 
   // The real sampler, which answers after a delay.
   class SlowSearcher final : public Searcher {
    public:
-    SlowSearcher(FaultWorld& world, Life& life) : world_(world), life_(life) {}
+    SlowSearcher(FaultWorld& world, Life& life, const StudyCreated& study)
+        : world_(world), life_(life), study_(study.study) {}
     void Observe(Observation observation) override { sampler->Observe(observation); }
     void Ask(std::uint64_t counter) override {
       Answer({.counter = counter, .point = sampler->Propose(counter), .fork = {}});
@@ -58,22 +84,36 @@ struct FaultWorld::Life {
    private:
     static constexpr Duration kAnswersWithin = std::chrono::milliseconds(50);
     void Answer(SearchAnswer answer) {
-      life_.InTurn(last_, kAnswersWithin, [this, answer = std::move(answer)] {
-        life_.controller->Answered(kStudy, answer);
+      const auto answers = [this, here = std::weak_ptr(here_), answer = std::move(answer)] {
+        if (here.expired()) return;  // the study was let go
+        life_.controller->Answered(study_, answer);
         world_.After();
-      });
+      };
+      life_.InTurn(last_, kAnswersWithin, answers);
     }
     FaultWorld& world_;
     Life& life_;
+    StudyId study_;
     Time last_{};
+    std::shared_ptr<int> here_ = std::make_shared<int>(0);
+  };
+
+  // What the controller has for a study that it drives.
+  struct Lodging {
+    Lodging(FaultWorld& world, Life& life, const FaultTenant& tenant)
+        : site(tenant.id(), *tenant.ground, *tenant.checker, life.machine),
+          searcher(world, life, tenant.created) {}
+    FaultSite site;
+    SlowSearcher searcher;
   };
 
   explicit Life(FaultWorld& world)
-      : timeline(world.ground_->timeline()),
+      : timeline(world.timeline_),
         random(world.random_.Fork(world.random_.Next())),
-        site(*world.ground_, world.checker_, world.clock_offset_),
-        committer(world, *this),
-        searcher(world, *this) {}
+        machine(world.timeline_, world.clock_offset_),
+        committer(world, *this) {
+    machine.SetAfter([&world] { world.After(); });
+  }
   ~Life() {
     for (const Timeline::Id plan : plans) timeline.Cancel(plan);
   }
@@ -100,12 +140,12 @@ struct FaultWorld::Life {
   Random random;
   std::set<Timeline::Id> plans;
   std::unique_ptr<Ledger> ledger;
-  FaultSite site;
+  FaultMachine machine;
   DiskCommitter committer;
-  SlowSearcher searcher;
-  std::unique_ptr<Controller> controller;
-  std::unique_ptr<Engine> alone;  // of the study, once the controller has let go of it
-  bool interrupted = false;
+  std::map<StudyId, std::unique_ptr<Lodging>> lodgings;
+  std::unique_ptr<Controller> controller;  // its workforces refer to the sites of the lodgings
+  bool drains = false;                     // it is to end
+  std::set<StudyId> interrupted;           // studies that a user interrupted
 };
 
 }  // namespace sluice

@@ -9,22 +9,9 @@
 
 namespace sluice {
 
-FaultSite::FaultSite(FaultGround& ground, Checker& checker, Duration clock_offset)
-    : ground_(ground), checker_(checker), offset_(clock_offset) {}
-
 FaultSite::~FaultSite() {
-  for (const TimerId timer : timers_) ground_.timeline().Cancel(timer);
-}
-
-void FaultSite::Attach(Controller& controller, StudyId study, std::function<void()> after) {
-  controller_ = &controller;
-  study_ = study;
-  after_ = std::move(after);
-}
-
-void FaultSite::Fuse() {
-  if (calls_left_ == 0) throw ControllerDied{};
-  --calls_left_;
+  ground_.SetListener(nullptr);
+  for (const TimerId timer : timers_) machine_.Cancel(timer);
 }
 
 void FaultSite::TellLost(const std::vector<std::string>& workers) {
@@ -34,21 +21,20 @@ void FaultSite::TellLost(const std::vector<std::string>& workers) {
 Site::TimerId FaultSite::At(Time time, std::function<void()> handler) {
   // The handler needs the timer's number, which is known only after the call.
   const auto id = std::make_shared<TimerId>(0);
-  *id = ground_.timeline().At(time - offset_, [this, id, handler = std::move(handler)] {
+  *id = machine_.At(time, [this, id, handler = std::move(handler)] {
     timers_.erase(*id);
     handler();
-    after_();
   });
   timers_.insert(*id);
   return *id;
 }
 
 void FaultSite::Cancel(TimerId timer) {
-  if (timers_.erase(timer) > 0) ground_.timeline().Cancel(timer);
+  if (timers_.erase(timer) > 0) machine_.Cancel(timer);
 }
 
 Status FaultSite::Spawn(const Trial& trial) {
-  Fuse();
+  machine_.Call();
   const wire::LaunchRef at{trial.id, trial.launch.id};
   const std::string worker = WorkerName(at);
   // The assignment is encoded and decoded, since a real program reads it from a file.
@@ -62,7 +48,7 @@ Status FaultSite::Spawn(const Trial& trial) {
 }
 
 Status FaultSite::Claim(const std::string& worker, const Trial& trial) {
-  Fuse();
+  machine_.Call();
   if (ground_.RefusesProcess()) return Unavailable("cannot write the claim");
   CheckOrigin(trial);
   const FaultWorker* host = ground_.FindWorker(worker);
@@ -81,7 +67,7 @@ Status FaultSite::Claim(const std::string& worker, const Trial& trial) {
 }
 
 Inherited FaultSite::Look(wire::LaunchRef at) {
-  Fuse();
+  machine_.Call();
   LaunchFiles& files = ground_.FilesOf(at);
   if (files.claim.empty()) {
     files.taken_back = true;
@@ -103,7 +89,7 @@ Speaker FaultSite::WhoSpeaks(const std::string& worker) {
 }
 
 void FaultSite::Spoke(const std::string& worker, const Speaker& speaker) {
-  Fuse();
+  machine_.Call();
   ground_.HostFilesOf(worker).speaker = speaker;
 }
 
@@ -114,7 +100,7 @@ Result<Speaker> FaultSite::Identify(PeerId peer, const std::string& worker, cons
 }
 
 void FaultSite::Signal(const std::string& worker, Force force) {
-  Fuse();
+  machine_.Call();
   if (force == Force::kTerminate) CheckAsked(worker);
   // A killed process may live for a moment more, beside the next launch of its trial.
   if (FaultWorker* killed = ground_.FindWorker(worker); killed && force == Force::kKill)
@@ -175,7 +161,7 @@ LaunchPlaces FaultSite::PlacesOf(wire::LaunchRef at) const {
 std::int64_t FaultSite::CheckpointBytes(TrialId trial) { return ground_.CheckpointOf(trial).bytes; }
 
 void FaultSite::RemoveCheckpoint(TrialId trial) {
-  Fuse();
+  machine_.Call();
   CheckNotCopied(trial, "loses its checkpoint");
   ground_.CheckpointOf(trial) = {};
 }
@@ -184,7 +170,7 @@ void FaultSite::RemoveCheckpoint(TrialId trial) {
 // the copy is made, no copy is made.
 void FaultSite::CopyCheckpoint(TrialId from, TrialId to, Work end,
                                std::function<void(const CopyResult&)> done) {
-  Fuse();
+  machine_.Call();
   CheckNotCopied(to, "gets another copy");
   if (ground_.Trains(from))
     checker_.Say(fmt::format("trial {} trains while its checkpoint is copied", Number(from)));
@@ -236,7 +222,7 @@ void FaultSite::CheckOrigin(const Trial& trial) {
 }
 
 void FaultSite::Send(PeerId peer, const wire::ToWorker& message) {
-  Fuse();
+  machine_.Call();
   if (const auto* ack = std::get_if<wire::Ack>(&message)) checker_.Acknowledged(ack->at, ack->seq);
   if (const auto* stop = std::get_if<wire::Stop>(&message)) checker_.ToldToLeave(stop->at);
   if (const auto* pause = std::get_if<wire::Pause>(&message)) checker_.ToldToLeave(pause->at);
@@ -249,23 +235,23 @@ void FaultSite::Connected(PeerId peer) { controller_->workforce(study_).Connecte
 
 void FaultSite::Heard(PeerId peer, std::string_view line) {
   controller_->workforce(study_).Heard(peer, line);
-  after_();
+  machine_.After();
 }
 
 void FaultSite::Closed(PeerId peer) {
   controller_->workforce(study_).Closed(peer);
-  after_();
+  machine_.After();
 }
 
 void FaultSite::OutputGrew(const std::string& worker) {
   controller_->workforce(study_).OutputGrew(worker);
-  after_();
+  machine_.After();
 }
 
 void FaultSite::HostEnded(const std::string& worker) {
   if (known_.erase(worker) == 0) return;
   controller_->workforce(study_).HostEnded(worker);
-  after_();
+  machine_.After();
 }
 
 }  // namespace sluice

@@ -9,35 +9,28 @@
 
 #include "control/controller.h"
 #include "control/site.h"
-#include "rig/checker.h"
 #include "rig/fault_ground.h"
+#include "rig/fault_machine.h"
+#include "rig/study_checker.h"
 
 namespace sluice {
 
-// Thrown when a controller dies. What the controller was about to do is not done.
-struct ControllerDied {};
-
-// A controller's view of simulated machines, for one life of the controller. The clock of this view
-// may be wrong, but jumps only when the machine is suspended.
+// A controller's view of simulated machines, for the time that it drives a study.
 class FaultSite final : public Site, public Listener {
  public:
-  FaultSite(FaultGround& ground, Checker& checker, Duration clock_offset);
+  FaultSite(StudyId study, FaultGround& ground, StudyChecker& checker, FaultMachine& machine)
+      : study_(study), ground_(ground), checker_(checker), machine_(machine) {}
   ~FaultSite() override;
 
-  // Sets the controller of this site. `after` is called after each call into the controller.
-  void Attach(Controller& controller, StudyId study, std::function<void()> after);
+  void Attach(Controller& controller) { controller_ = &controller; }
   // Accepts connections from now on.
   void Listen() { ground_.SetListener(this); }
-  // The controller dies after this many more calls.
-  void DieAfter(std::uint64_t calls) { calls_left_ = calls; }
-  // The controller's machine is suspended for this long, so that its clock jumps.
-  void Suspend(Duration duration) { offset_ += duration; }
   // Whether a checkpoint is being copied.
   bool Copies() const { return !copied_.empty(); }
   // Tells the controller of workers that were lost with their node.
   void TellLost(const std::vector<std::string>& workers);
 
-  Time Now() const override { return ground_.timeline().now() + offset_; }
+  Time Now() const override { return machine_.Now(); }
   TimerId At(Time time, std::function<void()> handler) override;
   void Cancel(TimerId timer) override;
   Status Spawn(const Trial& trial) override;
@@ -71,19 +64,16 @@ class FaultSite final : public Site, public Listener {
   void HostEnded(const std::string& worker) override;
 
  private:
-  void Fuse();  // counts a call; the controller dies if none is left
   CopyResult MakeCopy(TrialId from, TrialId to, Work end);
   void CheckOrigin(const Trial& trial);
   void CheckAsked(const std::string& worker);
   void CheckNotCopied(TrialId trial, std::string_view what);
 
+  StudyId study_;
   FaultGround& ground_;
-  Checker& checker_;
-  Duration offset_;
+  StudyChecker& checker_;
+  FaultMachine& machine_;
   Controller* controller_ = nullptr;
-  StudyId study_{};
-  std::function<void()> after_;
-  std::uint64_t calls_left_ = UINT64_MAX;
   std::set<TimerId> timers_;
   std::multiset<TrialId> copied_;  // trials that a checkpoint is being copied from or to
   std::set<std::string> known_;    // hosts whose ends are reported to the controller

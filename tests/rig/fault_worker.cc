@@ -274,7 +274,7 @@ wire::Hello FaultWorker::MakeHello() {
   hello.pid = pid_;
   hello.client = "sim";
   hello.reuse = traits_.reuse;
-  if (!tasks_.empty()) hello.study = "sim";
+  if (!tasks_.empty()) hello.study = traits_.study;
   if (IsBundle()) {
     hello.version = 2;
     hello.capacity = capacity_;

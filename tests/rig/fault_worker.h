@@ -21,6 +21,7 @@ namespace sluice {
 
 // What a trial's program is like: the same for all trials of a study.
 struct ProgramTraits {
+  std::string study;            // its name
   bool speaks = true;           // the protocol; else it prints lines
   bool reuse = false;           // runs one trial after another
   int capacity = 1;             // trials that it trains at once; above 1 it speaks version 2

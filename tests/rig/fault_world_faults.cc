@@ -22,9 +22,9 @@ Duration FaultWorld::Around(Duration mean) {
 }
 
 void FaultWorld::Plan(Duration FaultPlan::* mean, void (FaultWorld::*what)()) {
-  const Duration between = ground_->faults().*mean;
+  const Duration between = ground().faults().*mean;
   if (between.count() == 0) return;
-  ground_->timeline().After(Around(between), [this, mean, what] {
+  timeline_.After(Around(between), [this, mean, what] {
     if (healed_) return;
     (this->*what)();
     Plan(mean, what);
@@ -42,14 +42,14 @@ void FaultWorld::PlanFaults() {
   Plan(&FaultPlan::suspend, &FaultWorld::Suspend);
   Plan(&FaultPlan::breakage, &FaultWorld::BreakProgram);
   const bool is_broken = random_.Fork("broken at first").Chance(0.3);
-  if (is_broken && ground_->faults().breakage.count() > 0) BreakProgram();
+  if (is_broken && ground().faults().breakage.count() > 0) BreakProgram();
 }
 
 void FaultWorld::CrashController() {
   if (life_ == nullptr) return;
   const std::uint64_t how = random_.Below(3);
   if (how == 0) return disk_.DieAt(disk_.operations() + random_.Below(40));
-  if (how == 1 && options_.unwinds) return life_->site.DieAfter(random_.Below(12));
+  if (how == 1 && options_.unwinds) return life_->machine.DieAfter(random_.Below(12));
   See("killed");
   Bury(MemoryDisk::Unsynced::kKept);
   StartLater();
@@ -57,9 +57,11 @@ void FaultWorld::CrashController() {
 
 void FaultWorld::CutPower() {
   See("power cut");
-  ground_->LoseNode(0);
-  (void)ground_->TakeLost();  // not passed on: the controller dies too
-  ground_->BringBackNode(0);
+  for (const auto& tenant : tenants_) {
+    tenant->ground->LoseNode(0);
+    (void)tenant->ground->TakeLost();  // not passed on: the controller dies too
+    tenant->ground->BringBackNode(0);
+  }
   if (life_ != nullptr) Bury(MemoryDisk::Unsynced::kDrawn);
   StartLater();
 }
@@ -67,8 +69,8 @@ void FaultWorld::CutPower() {
 void FaultWorld::FillDisk() {
   See("disk full");
   disk_.SetCapacity(disk_.used_bytes() + random_.Below(20'000));
-  ground_->timeline().After(Around(std::chrono::seconds(5)),
-                            [this] { disk_.SetCapacity(MemoryDisk::kUnlimited); });
+  timeline_.After(Around(std::chrono::seconds(5)),
+                  [this] { disk_.SetCapacity(MemoryDisk::kUnlimited); });
 }
 
 void FaultWorld::BreakDisk() {
@@ -83,31 +85,33 @@ void FaultWorld::BreakDisk() {
 }
 
 void FaultWorld::LoseNode() {
-  const std::size_t index = random_.Below(ground_->nodes().size());
-  if (!ground_->nodes()[index].up) return;
+  const std::size_t index = random_.Below(ground().nodes().size());
+  if (!ground().nodes()[index].up) return;
   if (random_.Chance(0.5)) {
     See("node lost");
-    ground_->LoseNode(index);
+    for (const auto& tenant : tenants_) tenant->ground->LoseNode(index);
   } else {
     See("node cut off");
-    ground_->CutOffNode(index);
+    for (const auto& tenant : tenants_) tenant->ground->CutOffNode(index);
   }
-  ground_->timeline().After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
-  ground_->timeline().After(Around(std::chrono::seconds(20)), [this, index] {
+  timeline_.After(Around(std::chrono::seconds(3)), [this] { NodesSeen(); });
+  timeline_.After(Around(std::chrono::seconds(20)), [this, index] {
     // The controller learns that the node is gone before it comes back.
     NodesSeen();
-    ground_->BringBackNode(index);
+    for (const auto& tenant : tenants_) tenant->ground->BringBackNode(index);
     NodesSeen();
   });
 }
 
 // The controller is told which nodes are up, and which workers are lost.
 void FaultWorld::NodesSeen() {
-  const std::vector<std::string> lost = ground_->TakeLost();
-  if (life_ == nullptr) return;
-  life_->controller->Happened(NodesChanged{ground_->nodes()});
-  life_->site.TellLost(lost);
-  After();
+  const bool drives = life_ != nullptr && !life_->lodgings.empty();
+  if (drives) life_->controller->Happened(NodesChanged{ground().nodes()});
+  for (const auto& tenant : tenants_) {
+    const std::vector<std::string> lost = tenant->ground->TakeLost();
+    if (Drives(*tenant)) life_->lodgings.at(tenant->id())->site.TellLost(lost);
+  }
+  if (drives) After();
 }
 
 // For a while no program can be started, or each ends before it has sent anything.
@@ -115,17 +119,19 @@ void FaultWorld::BreakProgram() {
   See("program broken");
   double FaultPlan::* const how =
       OneOf(random_, {&FaultPlan::spawn_fails, &FaultPlan::not_started, &FaultPlan::stillborn});
-  const double before = ground_->faults().*how;
+  FaultGround& broken = *AnyTenant().ground;
+  const double before = broken.faults().*how;
   if (before == 1) return;
-  ground_->SetFault(how, 1);
-  ground_->timeline().After(Around(std::chrono::seconds(20)), [this, how, before] {
-    if (!healed_) ground_->SetFault(how, before);
+  broken.SetFault(how, 1);
+  timeline_.After(Around(std::chrono::seconds(20)), [this, &broken, how, before] {
+    if (!healed_) broken.SetFault(how, before);
   });
 }
 
 // A process connects that is no worker of this study, or not the worker that it claims to be.
 void FaultWorld::Knock() {
-  const std::vector<FaultWorker*> workers = ground_->Reachable();
+  FaultGround& ground = *AnyTenant().ground;
+  const std::vector<FaultWorker*> workers = ground.Reachable();
   wire::Hello hello;
   hello.pid = 1;
   std::string parent;
@@ -135,11 +141,11 @@ void FaultWorld::Knock() {
     hello.pid = worker.speaker().pid;
     hello.launches = worker.Carries();
     if (hello.launches.size() > 1) hello.launches.resize(1);
-    hello.study = hello.launches.empty() ? "" : "sim";
+    hello.study = hello.launches.empty() ? "" : ground.program().study;
     // A separate stream, so that other draws stay the same. A program that prints its results gets
     // no such child: a child that speaks the protocol would speak for the program from then on.
     const bool is_child = random_.Fork("child").Fork(checker_.events()).Chance(0.5);
-    if (is_child && ground_->program().speaks) parent = worker.name();
+    if (is_child && ground.program().speaks) parent = worker.name();
   }
   See("stranger");
   if (Random odd = random_.Fork("odd").Fork(checker_.events()); odd.Chance(0.2)) {
@@ -152,11 +158,11 @@ void FaultWorld::Knock() {
       case 3: hello.launches = {none}; break;
       default: hello.launches.clear();
     }
-    return ground_->Knock({hello, wire::Report{none, 1, 1, {{"loss", Checker::kStrangersValue}}}},
-                          parent);
+    return ground.Knock(
+        {hello, wire::Report{none, 1, 1, {{"loss", StudyChecker::kStrangersValue}}}}, parent);
   }
   switch (random_.Below(9)) {
-    case 0: return ground_->Knock({wire::Heartbeat{}}, parent);
+    case 0: return ground.Knock({wire::Heartbeat{}}, parent);
     case 1: hello.version = wire::kVersion + 1; break;
     case 2: hello.study = "another"; break;
     case 3: ++hello.pid; break;
@@ -170,7 +176,7 @@ void FaultWorld::Knock() {
       if (!workers.empty()) hello.launches = workers.front()->Carries();
       if (hello.launches.size() > 1) hello.launches.resize(1);
       break;
-    case 7: return ground_->Knock({hello, wire::Ready{}}, parent);  // cannot take another trial
+    case 7: return ground.Knock({hello, wire::Ready{}}, parent);  // cannot take another trial
     default:
       hello.worker = OneOf<const char*>(
           random_, {"", "7", "7.", "seven.1", "1.one", "0.1", "1.0", "7-2", "7.2.1", "1000000.1"});
@@ -179,9 +185,9 @@ void FaultWorld::Knock() {
   if (parent.empty() && !hello.launches.empty()) {
     const Work work = 1 + static_cast<Work>(random_.Fork("work").Fork(checker_.events()).Below(30));
     words.push_back(
-        wire::Report{hello.launches.front(), 1, work, {{"loss", Checker::kStrangersValue}}});
+        wire::Report{hello.launches.front(), 1, work, {{"loss", StudyChecker::kStrangersValue}}});
   }
-  ground_->Knock(words, parent);
+  ground.Knock(words, parent);
 }
 
 // The controller's machine stands still for a while. Only its clock shows that.
@@ -190,7 +196,7 @@ void FaultWorld::Suspend() {
   See("suspended");
   const auto duration = std::chrono::milliseconds(500 + random_.Below(60'000));
   clock_offset_ += duration;
-  life_->site.Suspend(duration);
+  life_->machine.Suspend(duration);
 }
 
 void FaultWorld::Heal() {
@@ -199,7 +205,7 @@ void FaultWorld::Heal() {
   disk_.DieAt(MemoryDisk::kUnlimited);
   disk_.FailAt(MemoryDisk::kUnlimited);
   disk_.FailReadAt(MemoryDisk::kUnlimited);
-  if (life_ != nullptr) life_->site.DieAfter(UINT64_MAX);
+  if (life_ != nullptr) life_->machine.DieAfter(UINT64_MAX);
   const auto see_nodes = [&] {
     try {
       if (life_ != nullptr) NodesSeen();
@@ -208,7 +214,7 @@ void FaultWorld::Heal() {
     }
   };
   see_nodes();  // the controller learns that nodes are gone before they are back
-  ground_->Heal();
+  for (const auto& tenant : tenants_) tenant->ground->Heal();
   see_nodes();
 }
 

@@ -1,7 +1,10 @@
 // Runs worlds with faults (rig/fault_world.h). Prints the first seed that finds a problem.
 //
-//   sluice-faults [--seed FIRST] [--seeds N] [--events N] [--bundles] [--digests] [--no-unwinding]
+//   sluice-faults [--seed FIRST] [--seeds N] [--events N] [--bundles | --several] [--digests]
+//                 [--sights] [--no-unwinding]
 //   sluice-faults --plant NAME ... | --plants      (in a build with planted bugs)
+//
+// --plants lists the bugs, each with the option that a hunt for it needs.
 
 #include <fmt/format.h>
 
@@ -20,6 +23,7 @@ struct Arguments {
   std::uint64_t seeds = 100;
   std::uint64_t events = 5000;
   bool bundles = false;
+  bool several = false;
   bool digests = false;
   bool unwinds = true;
   bool sights = false;
@@ -29,7 +33,8 @@ struct Arguments {
 
 int Usage() {
   fmt::print(stderr,
-             "usage: sluice-faults [--seed FIRST] [--seeds N] [--events N] [--bundles] [--digests] "
+             "usage: sluice-faults [--seed FIRST] [--seeds N] [--events N] [--bundles | --several] "
+             "[--digests] "
              "[--sights] [--no-unwinding] [--plant NAME | --plants]\n");
   return 2;
 }
@@ -39,6 +44,8 @@ bool ReadArguments(int argc, char** argv, Arguments& arguments) {
     const std::string_view word = argv[i];
     if (word == "--bundles") {
       arguments.bundles = true;
+    } else if (word == "--several") {
+      arguments.several = true;
     } else if (word == "--digests") {
       arguments.digests = true;
     } else if (word == "--no-unwinding") {
@@ -72,7 +79,8 @@ int main(int argc, char** argv) {
   if (!ReadArguments(argc, argv, arguments)) return Usage();
 #ifdef SLUICE_PLANTED_BUGS
   if (arguments.list_plants) {
-    for (const sluice::PlantedBug& bug : sluice::PlantedBugs()) fmt::print("{}\n", bug.name);
+    for (const sluice::PlantedBug& bug : sluice::PlantedBugs())
+      fmt::print("{}{}\n", bug.name, bug.several ? " --several" : "");
     return 0;
   }
   sluice::PlantBug(arguments.plant);
@@ -88,6 +96,7 @@ int main(int argc, char** argv) {
     const auto outcome = sluice::FaultWorld({.seed = seed,
                                              .events = arguments.events,
                                              .bundles = arguments.bundles,
+                                             .several = arguments.several,
                                              .unwinds = arguments.unwinds})
                              .Run();
     events += outcome.events;
@@ -98,6 +107,7 @@ int main(int argc, char** argv) {
                seed, outcome.problem, outcome.events, outcome.state, seed,
                arguments.events == 5000 ? "" : fmt::format(" --events {}", arguments.events),
                std::string(arguments.bundles ? " --bundles" : "") +
+                   (arguments.several ? " --several" : "") +
                    (arguments.unwinds ? "" : " --no-unwinding") +
                    (arguments.plant.empty() ? "" : " --plant " + arguments.plant));
     return 1;

@@ -1,4 +1,4 @@
-#include "rig/rung_oracle.h"
+#include "rig/stoppers/rung_oracle.h"
 
 #include <fmt/format.h>
 
@@ -37,8 +37,8 @@ bool Leaves(const Trial& trial, StopReason reason) {
 
 void RungOracle::Before(const Engine& engine, const Event& event) {
   taken_ = judged_ = born_ = false;
-  if (engine.studies().empty()) return;
-  const Study& study = *engine.studies().front();
+  if (engine.study(study_) == nullptr) return;
+  const Study& study = *engine.study(study_);
   if (const auto* report = std::get_if<Reported>(&event.body)) {
     taken_ = engine.Admit(*report) == Admission::kNew;
     if (!taken_) return;
@@ -54,7 +54,7 @@ void RungOracle::Before(const Engine& engine, const Event& event) {
 }
 
 std::string RungOracle::After(const Engine& engine, const Event& event) {
-  const Study& study = *engine.studies().front();
+  const Study& study = *engine.study(study_);
   if (plain_ == nullptr) plain_ = MakePlainStopper(study.spec.stopper);
   if (const auto* retry = std::get_if<RetryAsked>(&event.body)) {
     if (study.trial(retry->trial.trial).exempt) At(retry->trial.trial).fate = Fate::kOver;

@@ -1,7 +1,7 @@
 // What is left of a store after its disk has failed, at every operation and in every possible way.
 // The recovered engine is compared with an engine that applied exactly the surviving events.
 
-#include "rig/memory_disk.h"
+#include "rig/disk/memory_disk.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

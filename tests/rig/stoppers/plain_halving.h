@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "rig/plain_stopper.h"
+#include "rig/stoppers/plain_stopper.h"
 
 namespace sluice {
 

@@ -1,4 +1,4 @@
-#include "rig/plain_stopper.h"
+#include "rig/stoppers/plain_stopper.h"
 
 #include <gtest/gtest.h>
 

@@ -8,19 +8,23 @@
 
 #include "base/ids.h"
 #include "engine/engine.h"
-#include "rig/plain_stopper.h"
+#include "rig/stoppers/plain_stopper.h"
 
 namespace sluice {
 
 // Checks that an engine treats its trials as the definition of the study's stopper says
-// (rig/plain_stopper.h). The plain stopper is driven by the events. From the engine it gets only
-// which trials there are and which have ended. After every event, each trial's target, whether it
-// pauses or is stopped, and which trial is forked in its place must be as the plain stopper says.
+// (rig/stoppers/plain_stopper.h). The plain stopper is driven by the events. From the engine it
+// gets only which trials there are and which have ended. After every event, each trial's target,
+// whether it pauses or is stopped, and which trial is forked in its place must be as the plain
+// stopper says.
 // The engine may choose when paused trials are resumed, but not which of them.
 //
-// The engine has one study, and applies exactly the events that are passed to Before and After.
+// The engine applies exactly the events that are passed to Before and After, apart from those that
+// are about other studies.
 class RungOracle {
  public:
+  explicit RungOracle(StudyId study) : study_(study) {}
+
   // To be called before the engine applies the event.
   void Before(const Engine& engine, const Event& event);
   // To be called after that. Returns what is wrong; empty: nothing.
@@ -56,6 +60,7 @@ class RungOracle {
   void CheckPoint(const Study& study, const Proposed& event);
   Known& At(TrialId trial) { return known_[Number(trial) - 1]; }
 
+  StudyId study_;
   std::unique_ptr<PlainStopper> plain_;
   std::vector<Known> known_;   // by trial
   std::vector<TrialId> open_;  // trials with a fate that may change, or is not carried out yet

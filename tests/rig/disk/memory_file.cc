@@ -1,4 +1,4 @@
-#include "rig/memory_file.h"
+#include "rig/disk/memory_file.h"
 
 #include <cstring>
 

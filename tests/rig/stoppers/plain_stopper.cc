@@ -1,4 +1,4 @@
-#include "rig/plain_stopper.h"
+#include "rig/stoppers/plain_stopper.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/check.h"
-#include "rig/plain_halving.h"
-#include "rig/plain_pbt.h"
+#include "rig/stoppers/plain_halving.h"
+#include "rig/stoppers/plain_pbt.h"
 
 namespace sluice {
 namespace {

@@ -1,4 +1,4 @@
-#include "rig/memory_locks.h"
+#include "rig/disk/memory_locks.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "rig/plain_pbt.h"
+#include "rig/stoppers/plain_pbt.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "rig/memory_disk.h"
+#include "rig/disk/memory_disk.h"
 
 #include <fmt/format.h>
 #include <sqlite3.h>
@@ -17,8 +17,8 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "rig/memory_file.h"
-#include "rig/memory_locks.h"
+#include "rig/disk/memory_file.h"
+#include "rig/disk/memory_locks.h"
 
 namespace sluice {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "rig/plain_stopper.h"
+#include "rig/stoppers/plain_stopper.h"
 
 namespace sluice {
 

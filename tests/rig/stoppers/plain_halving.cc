@@ -1,4 +1,4 @@
-#include "rig/plain_halving.h"
+#include "rig/stoppers/plain_halving.h"
 
 #include <algorithm>
 #include <cmath>
