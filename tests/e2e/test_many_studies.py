@@ -100,6 +100,9 @@ def test_two_studies_run_side_by_side(house):
     assert {row["pid"] for row in rows} == {house.controller()}
     [beside] = [line for line in house.run("status", "one").stdout.splitlines() if "beside" in line]
     assert beside.split()[2] == "two"
+    [other] = house.json("status", "one")["beside"]
+    assert other == {**other, "name": "two", "state": "running", "reason": None, "total": 4}
+    assert 0 <= other["done"] <= 4
     for process in processes:
         out, err = process.communicate(timeout=60)
         assert process.returncode == 0, out + err

@@ -66,6 +66,7 @@ std::string StudyJson(const StudyInfo& study, const StudyStanding& standing,
     for (const TrialInfo& trial : *parts.running) running.push_back(TrialJson(trial, now));
     object.AddJson("running", JsonArray(running));
   }
+  if (!parts.beside.empty()) object.AddJson("beside", parts.beside);
   object.AddTime("created", study.created)
       .AddTime("updated", study.updated)
       .AddTime("deadline", study.deadline);

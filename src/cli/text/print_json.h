@@ -23,6 +23,7 @@ struct StudyJsonParts {
   const std::vector<TrialInfo>* running = nullptr;  // null: left out
   std::string event = {};                           // left out if empty
   std::string importance = {};                      // JSON; left out if empty
+  std::string beside = {};                          // JSON; left out if empty
 };
 std::string StudyJson(const StudyInfo& study, const StudyStanding& standing,
                       const StorePaths& paths, Time now, const StudyJsonParts& parts);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <ranges>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/text/describe.h"
@@ -41,12 +42,17 @@ void StatusFlags(Flags& flags, StatusOptions& options) { flags.Text("NAME", opti
 
 constexpr std::size_t kMostShown = 40;  // of the trials that run
 
+struct Beside {
+  StudyInfo study;
+  StudyStanding standing;
+};
+
 struct Snapshot {
   StudyInfo study;
   StudyStanding standing;
   std::optional<TrialInfo> best;
   std::vector<TrialInfo> running;
-  std::vector<StudyInfo> beside;  // the other studies that run
+  std::vector<Beside> beside;  // the other studies that run
   WhatMattered mattered;
 };
 
@@ -66,8 +72,9 @@ Result<Snapshot> Look(const Context& context, const std::optional<std::string>& 
   snapshot.standing = StandingOf(snapshot.study, holder);
   SLUICE_ASSIGN(const std::vector<StudyInfo> studies, reader->Studies());
   for (const StudyInfo& other : studies) {
-    if (other.id != snapshot.study.id && StandingOf(other, holder).pid != 0)
-      snapshot.beside.push_back(other);
+    StudyStanding standing = StandingOf(other, holder);
+    if (other.id != snapshot.study.id && standing.pid != 0)
+      snapshot.beside.push_back({other, std::move(standing)});
   }
   return snapshot;
 }
@@ -82,12 +89,25 @@ std::string DescribeTime(const Snapshot& at, Time now) {
                      : fmt::format(", deadline was {}", FormatTime(at.study.deadline)));
 }
 
-// "digits 12/64, cifar 3/20"
-std::string DescribeBeside(const std::vector<StudyInfo>& studies) {
+// "digits 12/64, cifar 3/20 (ending: stopped)"
+std::string DescribeBeside(const std::vector<Beside>& studies) {
   std::vector<std::string> texts;
-  for (const StudyInfo& study : studies)
-    texts.push_back(fmt::format("{} {}/{}", study.name, TrialsDone(study.counts), study.trials));
+  for (const auto& [study, standing] : studies) {
+    const std::string ending =
+        standing.why.empty() ? "" : fmt::format(" ({}: {})", Name(standing.state), standing.why);
+    texts.push_back(
+        fmt::format("{} {}/{}{}", study.name, TrialsDone(study.counts), study.trials, ending));
+  }
   return Join(texts);
+}
+
+void AppendBeside(std::string& json, const Beside& other) {
+  const auto& [study, standing] = other;
+  JsonWriter object;
+  object.Add("name", study.name).Add("state", Name(standing.state));
+  object.AddOptional("reason", standing.why.empty() ? std::nullopt : std::optional(standing.why));
+  object.Add("done", TrialsDone(study.counts)).Add("total", study.trials);
+  json += object.Take();
 }
 
 std::string RunningTable(const Snapshot& at, const Terminal& terminal, Time now) {
@@ -153,7 +173,8 @@ Result<int> StatusAction(const Context& context, const StatusOptions& options) {
     PrintLine(StudyJson(snapshot.study, snapshot.standing, context.paths, now,
                         {.best = snapshot.best ? &*snapshot.best : nullptr,
                          .running = &snapshot.running,
-                         .importance = MatteredJson(snapshot.mattered)}));
+                         .importance = MatteredJson(snapshot.mattered),
+                         .beside = JsonList(snapshot.beside, AppendBeside)}));
   } else {
     ShowStatus(context, snapshot, now);
   }
