@@ -26,6 +26,7 @@ struct TestStudy {
   int trials = 4;   // their states repeat: complete, failed, stopped, running
   int reports = 2;  // of each trial that has not failed
   bool finished = false;
+  bool open = false;  // a controller has taken it in
 };
 
 // Writes a study into a store as a controller would. Trial n reports the accuracies
@@ -58,7 +59,8 @@ inline void WriteTestStudy(const std::string& path, const TestStudy& test = {}) 
                .ending = test.finished ? "all trials done" : "running",
                .finished = test.finished,
                .best = {},
-               .counts = {}};
+               .counts = {},
+               .open = test.open};
   batch.events.emplace_back(EventSeq(++seq), Event{start, StudyCreated{.study = id,
                                                                        .source = kTestSource,
                                                                        .folder = "/somewhere",

@@ -396,3 +396,18 @@ def test_watch_says_that_nobody_runs_it(study, tmp_path, terminal):
     assert result.returncode == 0
     assert b"not running: sluice resume tiny" in result.stdout
     assert b"\x1b" not in result.stdout
+
+
+def test_watch_all_shows_a_line_for_each_study(study, tmp_path, terminal):
+    for name, epoch_s in (("tiny", 0.1), ("other", 0.5)):
+        run(tmp_path, "tune", str(study(epoch_s, name)), "--store", "s.db", "--detach")
+    view = terminal("watch", "--all", "--store", "s.db")
+    assert view.wait() == 0, view.text
+    screen = Screen().feed(view.text)
+    assert screen.cursor_shown
+    assert termios.tcgetattr(view.slave) == view.settings
+    lines = screen.text.split("\n")
+    assert lines.pop() == "" and len(lines) in (1, 2), "the first may have ended before"
+    assert re.match(r"other +finished +4/4 trials +score 4\.3 \(trial \d, epoch 3\)", lines[-1])
+    bare = re.sub(r"\x1b\[[\d;]*m", "", view.text)
+    assert re.search(r"other +running +\d/4 trials +[12] running", bare), view.text

@@ -49,7 +49,7 @@ constexpr VerbRow kTable[] = {
 
     {"look", "studies", "", "every study in the store, one per line", StudiesVerb},
     {"look", "status", "[NAME]", "how a study stands", StatusVerb},
-    {"look", "watch", "[NAME]", "how a study stands, live", WatchVerb},
+    {"look", "watch", "[NAME]", "how a study stands, live; with --all, all that run", WatchVerb},
     {"look", "trials", "[NAME]", "the trials of a study as a table", TrialsVerb},
     {"look", "best", "[NAME]", "the best trial, its parameters, and how to run it again", BestVerb},
     {"look", "logs", "TRIAL", "what a trial printed", LogsVerb},

@@ -7,17 +7,14 @@
 
 namespace sluice {
 
-JsonView::JsonView(int output) : outlet_(output) {}
-
 JsonView::~JsonView() { JsonView::Finish(); }
 
-void JsonView::Say(std::string_view line) { outlet_.Write(MessageJson(line, WallNow()) + "\n"); }
+void JsonView::Say(std::string_view line) { outlet_->Write(MessageJson(line, WallNow()) + "\n"); }
 
 void JsonView::Finish() {
   if (finished_) return;
   finished_ = true;
-  if (latest_) outlet_.Write(ProgressJson(*latest_) + "\n");
-  outlet_.Flush();
+  if (latest_) outlet_->Write(ProgressJson(*latest_) + "\n");
 }
 
 void JsonView::Take(Progress progress, std::vector<TrialSummary>) {
@@ -25,7 +22,7 @@ void JsonView::Take(Progress progress, std::vector<TrialSummary>) {
   // The progress of a finished study is printed by Finish.
   if (latest_->finished || latest_->now - printed_at_ < std::chrono::seconds(1)) return;
   printed_at_ = latest_->now;
-  outlet_.Write(ProgressJson(*latest_) + "\n");
+  outlet_->Write(ProgressJson(*latest_) + "\n");
 }
 
 }  // namespace sluice

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "cli/view/outlet.h"
@@ -12,7 +14,8 @@ namespace sluice {
 // Prints progress as one JSON object per line: at most one per second, and one at the end.
 class JsonView : public View {
  public:
-  explicit JsonView(int output);
+  // The outlet is shared, because the views of several studies may write to one.
+  explicit JsonView(std::shared_ptr<Outlet> outlet) : outlet_(std::move(outlet)) {}
   ~JsonView() override;
 
   void Say(std::string_view line) override;
@@ -24,7 +27,7 @@ class JsonView : public View {
   std::optional<Progress> latest_;
   Time printed_at_{};
   bool finished_ = false;
-  Outlet outlet_;
+  const std::shared_ptr<Outlet> outlet_;
 };
 
 }  // namespace sluice

@@ -2,33 +2,17 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/stat.h>
 
 #include <algorithm>
-#include <chrono>
-#include <deque>
-#include <fstream>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "cli/view/stored_view.h"
-#include "exec/session/interrupts.h"
 #include "ledger/reader.h"
 
 namespace sluice {
 namespace {
-
-using std::chrono::steady_clock;
-
-constexpr int kPollMs = 100;
-constexpr std::size_t kMostDeaths = 3;
-constexpr auto kDeathsWithin = std::chrono::minutes(1);
-
-off_t SizeOf(const std::string& path) {
-  struct stat status{};
-  return stat(path.c_str(), &status) == 0 ? status.st_size : 0;
-}
 
 class Onlooker {
  public:
@@ -37,41 +21,33 @@ class Onlooker {
            bool may_pause)
       : paths_(paths),
         study_(std::move(study)),
-        link_(std::move(link)),
+        link_(paths, std::move(link)),
         stored_(reader, study_, view),
         view_(view),
         may_pause_(may_pause) {}
 
   // How the run ended; nothing if the user has ended the view.
   Result<std::optional<RunEnd>> Run() {
-    Await();
+    link_.Await(study_);
     while (true) {
       SLUICE_ASSIGN(const StudyInfo seen, stored_.Refresh());
       SayPause(seen);
-      pollfd ready[] = {{.fd = link_.descriptor(), .events = POLLIN, .revents = 0},
-                        {.fd = interrupts_.descriptor(), .events = POLLIN, .revents = 0}};
-      poll(ready, 2, kPollMs);
-      if (ready[1].revents != 0 && !may_pause_) return std::nullopt;
-      if (ready[1].revents != 0) Interrupted(seen);
+      const Arrived arrived = AwaitNews(link_, interrupts_);
+      if (arrived.interrupt && !may_pause_) return std::nullopt;
+      if (arrived.interrupt) Interrupted(seen);
       PassOn();
-      if (ready[0].revents == 0) continue;
-      const auto answer = link_.TakeAnswer();
-      if (answer && answer->ok) {
+      if (!arrived.answer) continue;
+      SLUICE_ASSIGN(const bool has_let_go,
+                    link_.TakeAnswer([this](std::string_view line) { view_.Say(line); }));
+      if (has_let_go) {
         SLUICE_ASSIGN(const RunEnd end, End());
         return end;
       }
-      SLUICE_TRY(Died(answer ? answer->message : LastWords()));
+      heard_ = 0;  // another controller runs the study
     }
   }
 
  private:
-  // Asks to be told when the controller has let go of the study. If the controller has died, the
-  // link says so.
-  void Await() {
-    log_size_ = SizeOf(Log());
-    (void)link_.Tell({.verb = "await", .study = study_, .trial = {}});
-  }
-
   Result<RunEnd> End() {
     SLUICE_ASSIGN(const StudyInfo study, stored_.Show());
     SayPause(study);
@@ -82,7 +58,7 @@ class Onlooker {
 
   void SayPause(const StudyInfo& study) {
     if (study.pause.empty() || std::exchange(said_pause_, true)) return;
-    view_.Say(fmt::format("trials cannot be started, and the study pauses: {}", study.pause));
+    view_.Say(PauseText(study));
   }
 
   void Interrupted(const StudyInfo& study) {
@@ -110,47 +86,9 @@ class Onlooker {
     if (paused || paused.error().code == ErrorCode::kFailedPrecondition) heard_ = wanted;
   }
 
-  Status Died(const std::string& why) {
-    const auto now = steady_clock::now();
-    // A process that dies closes its connections before its socket. So a connection to it may be
-    // made after its death was seen.
-    const int pid = link_.pid();
-    const bool is_known = pid != 0 && std::exchange(dead_, pid) == pid;
-    if (!is_known) deaths_.push_back(now);
-    while (!deaths_.empty() && now - deaths_.front() > kDeathsWithin) deaths_.pop_front();
-    if (deaths_.size() >= kMostDeaths) {
-      return Unavailable(fmt::format(
-          "the controller of the studies has died {} times within a minute: {}; once that is "
-          "mended, 'sluice resume {}' goes on",
-          deaths_.size(), why, study_));
-    }
-    if (!is_known) {
-      view_.Say(
-          fmt::format("the controller of the studies has died ({}): another one takes over", why));
-    }
-    SLUICE_ASSIGN(link_, Link::ConnectOrStart(paths_));
-    Await();
-    heard_ = 0;
-    return {};
-  }
-
-  std::string Log() const { return paths_.run + "/controller.log"; }
-
-  // The last line that the controller wrote before it died.
-  std::string LastWords() const {
-    std::ifstream log(Log());
-    log.seekg(log_size_ <= SizeOf(Log()) ? log_size_ : 0);
-    std::string last;
-    for (std::string line; std::getline(log, line);) {
-      if (!line.empty()) last = std::move(line);
-    }
-    if (last.starts_with("sluice: ")) last.erase(0, 8);
-    return last.empty() ? fmt::format("process {} was killed", link_.pid()) : last;
-  }
-
   const StorePaths& paths_;
   const std::string study_;
-  Link link_;
+  KeptLink link_;
   StoredView stored_;
   View& view_;
   const bool may_pause_;
@@ -158,12 +96,21 @@ class Onlooker {
   int interrupted_ = 0;
   int heard_ = 0;  // how many of these the controller has heard of
   bool said_pause_ = false;
-  std::deque<steady_clock::time_point> deaths_;
-  off_t log_size_ = 0;
-  int dead_ = 0;  // the process whose death was seen last
 };
 
 }  // namespace
+
+Arrived AwaitNews(const KeptLink& link, const Interrupts& interrupts) {
+  constexpr int kPollMs = 100;
+  pollfd ready[] = {{.fd = link.descriptor(), .events = POLLIN, .revents = 0},
+                    {.fd = interrupts.descriptor(), .events = POLLIN, .revents = 0}};
+  poll(ready, 2, kPollMs);
+  return {.answer = ready[0].revents != 0, .interrupt = ready[1].revents != 0};
+}
+
+std::string PauseText(const StudyInfo& study) {
+  return fmt::format("trials cannot be started, and the study pauses: {}", study.pause);
+}
 
 Result<RunEnd> LookOn(const StorePaths& paths, const std::string& study, Link link, View& view) {
   SLUICE_ASSIGN(const std::unique_ptr<Reader> reader, Reader::Open(paths.database));

@@ -4,7 +4,10 @@
 
 #include "base/result.h"
 #include "cli/view/view.h"
+#include "exec/session/interrupts.h"
+#include "exec/session/kept_link.h"
 #include "exec/session/session.h"
+#include "ledger/reader.h"
 #include "ledger/store.h"
 
 namespace sluice {
@@ -16,5 +19,16 @@ Result<RunEnd> LookOn(const StorePaths& paths, const std::string& study, Link li
 
 // The same for a study that runs anyway: Ctrl-C ends the view only, and this then returns.
 Status Watch(const StorePaths& paths, const std::string& study, Link link, View& view);
+
+// What arrives at a command that looks on.
+struct Arrived {
+  bool answer = false;     // the controller has answered or died
+  bool interrupt = false;  // Ctrl-C
+};
+// Waits for something to arrive, for a tenth of a second at most.
+Arrived AwaitNews(const KeptLink& link, const Interrupts& interrupts);
+
+// Says that a study pauses because the machine cannot start its trials.
+std::string PauseText(const StudyInfo& study);
 
 }  // namespace sluice

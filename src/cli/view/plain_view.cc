@@ -29,12 +29,7 @@ void PlainView::Take(Progress progress, std::vector<TrialSummary> latest) {
   latest_ = std::move(progress);
   const Time now = latest_->now;
   TellEnded(std::move(latest));
-  const double best = latest_->best ? latest_->best->value : 0;
-  if (latest_->best && (!told_best_ || *told_best_ != best) && now - best_at_ >= seconds(1)) {
-    Print("new best: " + BestLine(*latest_, utf8_));
-    told_best_ = best;
-    best_at_ = now;
-  }
+  if (best_.Take(*latest_)) Print("new best: " + BestLine(*latest_, utf8_));
   if (line_at_ == Time{}) line_at_ = now;
   if (now - line_at_ < seconds(30)) return;
   Print(ProgressLine(*latest_, utf8_));

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/view/best_news.h"
 #include "cli/view/newly_ended.h"
 #include "cli/view/outlet.h"
 #include "cli/view/view.h"
@@ -31,8 +32,7 @@ class PlainView : public View {
   const bool utf8_;
   NewlyEnded ended_;
   std::optional<Progress> latest_;
-  std::optional<double> told_best_;
-  Time best_at_{};
+  BestNews best_;
   Time line_at_{};
   bool finished_ = false;
   Outlet outlet_;

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <cstdint>
 
-#include "cli/study_state.h"
-
 namespace sluice {
 namespace {
 
@@ -140,7 +138,7 @@ std::optional<Duration> TimeLeft(const Pace& pace, const std::vector<RunningTime
 void SetTimeLeft(Progress& progress, const Pace& pace, const Population& population,
                  const std::vector<RunningTime>& running, int to_start) {
   progress.trials_per_minute = pace.TrialsPerMinute(progress.elapsed);
-  if (progress.finished || progress.ending) return;
+  if (progress.finished || progress.ending || progress.paused) return;
   const int at_once = std::max(1, progress.count(TrialState::kRunning));
   if (population.full > 0) {
     const int to_make = std::max(0, to_start - progress.count(TrialState::kWaiting));
@@ -169,6 +167,12 @@ int Progress::to_start() const {
   int made = 0;
   for (const int count : counts) made += count;
   return std::max(0, trials_wanted - made) + count(TrialState::kWaiting);
+}
+
+StudyState Progress::state() const {
+  if (finished) return StudyState::kFinished;
+  if (paused) return StudyState::kPaused;
+  return ending ? StudyState::kEnding : StudyState::kRunning;
 }
 
 int Progress::done() const { return TrialsDone(counts); }
@@ -237,7 +241,8 @@ Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now) 
   progress.deadline = study.deadline;
   progress.finished = study.finished;
   progress.ending = study.ending != Name(Finish::kNot);
-  if (progress.ending) progress.reason = study.ending;
+  progress.paused = !study.finished && !study.open && study.count(TrialState::kRunning) == 0;
+  progress.reason = progress.ending ? study.ending : study.pause;
   progress.elapsed = std::max((study.finished ? study.updated : now) - study.created, Duration(0));
   if (IsSet(study.best)) {
     SLUICE_ASSIGN(const TrialInfo best, reader.FindTrial(study, study.best));

@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "cli/study_state.h"
 #include "cli/text/display_text.h"
 #include "engine/engine.h"
 #include "engine/trial.h"
@@ -52,7 +53,8 @@ struct Progress {
   Time deadline = kNever;
   bool ending = false;  // no new trials are made; `reason` says why
   bool finished = false;
-  std::string reason;
+  bool paused = false;  // not finished, and no controller is to run it
+  std::string reason;   // why it ends or ended, or why the machine could not go on with it
   Duration elapsed{0};  // from when the study was made until now, or until it finished
   std::optional<Best> best;
   std::vector<Running> running;  // the first kMaxRunningKept running trials, in order of starting
@@ -62,6 +64,7 @@ struct Progress {
   std::optional<Duration> left;              // estimated time until the end or the deadline
   bool left_is_deadline = false;             // `left` is the time until the deadline
 
+  StudyState state() const;
   int count(TrialState state) const { return counts[static_cast<std::size_t>(state)]; }
   // Trials that have no work to do now: complete, stopped, failed or paused.
   int done() const;
@@ -87,6 +90,11 @@ std::string ProgressLine(const Progress& progress, bool utf8 = true);
 // The best trial, as in "accuracy 0.8731 (trial 9, epoch 9)  lr=0.0123 width=64"; "" if there is
 // none yet.
 std::string BestLine(const Progress& progress, bool utf8 = true);
+
+// The same without the parameters. There must be a best trial.
+std::string BestText(const Progress& progress);
+// The time left, why the study ends or has ended, or that it is paused.
+std::string OutlookText(const Progress& progress, bool utf8 = true);
 
 // The progress as a JSON object on one line, without a line break.
 std::string ProgressJson(const Progress& progress);

@@ -48,7 +48,7 @@ std::string ProgressJson(const Progress& progress) {
   JsonWriter json;
   json.Add("event", "progress").Add("time", FormatTime(progress.now));
   json.Add("study", progress.study);
-  json.Add("state", progress.finished ? "finished" : progress.ending ? "ending" : "running");
+  json.Add("state", Name(progress.state()));
   json.AddOptional("reason",
                    progress.reason.empty() ? std::nullopt : std::optional(progress.reason));
   json.Add("metric", progress.metric);

@@ -5,15 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/text/styled_line.h"
 #include "cli/view/progress.h"
 
 namespace sluice {
 namespace {
-
-std::string BestText(const Progress& progress) {
-  return fmt::format("{} {} (trial {}, {} {})", progress.metric, FormatMetric(progress.best->value),
-                     Number(progress.best->trial), progress.unit, progress.best->work);
-}
 
 int Percent(const Progress& progress) {
   if (progress.trials_wanted <= 0) return progress.finished ? 100 : 0;
@@ -25,16 +21,6 @@ std::string RateText(double trials_per_minute) {
   if (trials_per_minute < 1) return fmt::format("{:.1f} trials/h", trials_per_minute * 60);
   if (trials_per_minute >= 100) return fmt::format("{:.0f} trials/min", trials_per_minute);
   return fmt::format("{:.1f} trials/min", trials_per_minute);
-}
-
-// The time left, or why the study ends or has ended.
-std::string OutlookText(const Progress& progress, bool utf8) {
-  if (progress.finished) return progress.reason.empty() ? "done" : progress.reason;
-  if (progress.ending) return fmt::format("ending: {}", progress.reason);
-  if (!progress.left) return utf8 ? "— left" : "? left";
-  const std::string left = FormatDuration(*progress.left);
-  return progress.left_is_deadline ? fmt::format("deadline in {}", left)
-                                   : fmt::format("about {} left", left);
 }
 
 std::vector<std::string> CountTexts(const Progress& progress) {
@@ -51,71 +37,6 @@ std::vector<std::string> CountTexts(const Progress& progress) {
   if (!progress.finished) texts.push_back(fmt::format("{} to go", progress.to_start()));
   return texts;
 }
-
-enum class Style { kPlain, kBold, kDim, kGood, kBad, kAccent };
-
-std::string_view Escape(Style style) {
-  switch (style) {
-    case Style::kPlain: return "";
-    case Style::kBold: return "\x1b[1m";
-    case Style::kDim: return "\x1b[2m";
-    case Style::kGood: return "\x1b[32m";
-    case Style::kBad: return "\x1b[31m";
-    case Style::kAccent: return "\x1b[36m";
-  }
-  return "";
-}
-
-// What the terminal can show.
-struct Medium {
-  int columns;
-  bool colour;
-  bool utf8;
-};
-
-// A line of texts of different colours. It is cut if it is too wide for the terminal.
-class Line {
- public:
-  explicit Line(Medium medium) : medium_(medium) {}
-
-  Line& Add(std::string_view text, Style style = Style::kPlain) {
-    spans_.push_back({Harmless(text, medium_.utf8), style});
-    return *this;
-  }
-
-  int width() const {
-    int width = 0;
-    for (const Span& span : spans_) width += DisplayWidth(span.text);
-    return width;
-  }
-
-  std::string Render() const {
-    const bool fits = width() <= medium_.columns;
-    const std::string_view ellipsis =
-        fits ? "" : WidePrefix(Ellipsis(medium_.utf8), medium_.columns);
-    int left = medium_.columns - DisplayWidth(ellipsis);
-    std::string out;
-    for (const Span& span : spans_) {
-      const std::string_view text = WidePrefix(span.text, left);
-      left -= DisplayWidth(text);
-      const std::string_view escape = medium_.colour && !text.empty() ? Escape(span.style) : "";
-      out += escape;
-      out += text;
-      if (!escape.empty()) out += "\x1b[0m";
-      if (text.size() < span.text.size()) break;
-    }
-    out += ellipsis;
-    return out;
-  }
-
- private:
-  struct Span {
-    std::string text;
-    Style style;
-  };
-  Medium medium_;
-  std::vector<Span> spans_;
-};
 
 constexpr int kNarrow = 50;  // below this many columns, labels have no column of their own
 
@@ -135,7 +56,7 @@ class Region {
     const std::string outlook = OutlookText(progress_, medium_.utf8);
     const std::string time =
         roomy ? fmt::format("{}, {}", FormatDuration(progress_.elapsed), outlook) : outlook;
-    Line line = Labelled(progress_.study, Style::kBold);
+    StyledLine line = Labelled(progress_.study, Style::kBold);
     const int others =
         line.width() + DisplayWidth(counts) + DisplayWidth(percent) + DisplayWidth(time) + 3 * 3;
     const int cells = std::min(medium_.columns - others, 30);
@@ -149,14 +70,14 @@ class Region {
   }
 
   std::string Best() const {
-    Line line = Labelled("best", Style::kDim);
+    StyledLine line = Labelled("best", Style::kDim);
     if (!progress_.best) return line.Add("no result yet", Style::kDim).Render();
     line.Add(BestText(progress_), Style::kGood);
     return line.Add("   ").Add(FormatParams(progress_.best->params)).Render();
   }
 
   std::string Trials() const {
-    Line line = Labelled("trials", Style::kDim);
+    StyledLine line = Labelled("trials", Style::kDim);
     const bool failed = progress_.count(TrialState::kFailed) > 0;
     bool first = true;
     for (const std::string& text : CountTexts(progress_)) {
@@ -186,7 +107,7 @@ class Region {
     }
     for (std::size_t i = 0; i < shown; ++i) {
       const auto cells = Cells(progress_.running[i]);
-      Line line(medium_);
+      StyledLine line(medium_);
       line.Add(Padded(cells[0], widths[0]), Style::kAccent)
           .Add("  ")
           .Add(Padded(cells[1], widths[1]));
@@ -196,12 +117,12 @@ class Region {
     }
     if (shown >= count || rows == 0) return;
     const std::string more = fmt::format("{} and {} more", Ellipsis(medium_.utf8), count - shown);
-    lines.push_back(Line(medium_).Add(more, Style::kDim).Render());
+    lines.push_back(StyledLine(medium_).Add(more, Style::kDim).Render());
   }
 
  private:
-  Line Labelled(std::string_view label, Style style) const {
-    Line line(medium_);
+  StyledLine Labelled(std::string_view label, Style style) const {
+    StyledLine line(medium_);
     const std::string safe = Harmless(label, medium_.utf8);
     if (label_ == 0) {
       const int most = std::max(1, medium_.columns - 12);
@@ -244,6 +165,22 @@ std::vector<std::string> RenderProgress(const Progress& progress, int columns, i
   // One more than kMostRunning, for the line that says how many more trials run.
   region.AddRunning(std::min(kMostRunning + 1, most - lines.size()), lines);
   return lines;
+}
+
+std::string BestText(const Progress& progress) {
+  return fmt::format("{} {} (trial {}, {} {})", progress.metric, FormatMetric(progress.best->value),
+                     Number(progress.best->trial), progress.unit, progress.best->work);
+}
+
+std::string OutlookText(const Progress& progress, bool utf8) {
+  if (progress.finished) return progress.reason.empty() ? "done" : progress.reason;
+  if (progress.paused)
+    return progress.reason.empty() ? "paused" : fmt::format("paused: {}", progress.reason);
+  if (progress.ending) return fmt::format("ending: {}", progress.reason);
+  if (!progress.left) return utf8 ? "— left" : "? left";
+  const std::string left = FormatDuration(*progress.left);
+  return progress.left_is_deadline ? fmt::format("deadline in {}", left)
+                                   : fmt::format("about {} left", left);
 }
 
 std::string ProgressLine(const Progress& progress, bool utf8) {

@@ -35,7 +35,7 @@ std::unique_ptr<View> MakeView(ViewMode mode, int output) {
     case ViewMode::kLive: return std::make_unique<LiveView>(output);
     case ViewMode::kPlain: return std::make_unique<PlainView>(output);
     case ViewMode::kQuiet: return std::make_unique<QuietView>();
-    case ViewMode::kJson: return std::make_unique<JsonView>(output);
+    case ViewMode::kJson: return std::make_unique<JsonView>(std::make_shared<Outlet>(output));
   }
   return std::make_unique<QuietView>();
 }
