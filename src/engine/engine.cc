@@ -74,6 +74,7 @@ void Engine::On(const StudyOpened& event) {
   endings_.LoseLaunchesOnLostNodes();
   state_.AskWakes(*study);
   study->replan = true;
+  transfers_.PlanFollowers(*study);
   state_.CountAnew();
 }
 

@@ -111,7 +111,7 @@ bool IsWhole(Study& study, Cluster& unexplained) {
   for (const auto& [trials, bytes] : study.measured_bytes) {
     if (trials < 1 || bytes <= 0) return false;
   }
-  if (study.ending > Finish::kFailures || Number(study.best) > study.trials.size()) return false;
+  if (study.ending > Finish::kNoLeader || Number(study.best) > study.trials.size()) return false;
   if (study.asked < study.answered || study.asked - study.answered > kMostPending) return false;
   if (!Lists(study.running, study, TrialState::kRunning) ||
       !Lists(study.waiting, study, TrialState::kWaiting))

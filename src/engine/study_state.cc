@@ -16,6 +16,7 @@ std::string_view Name(Finish finish) {
     case Finish::kDeadline: return "deadline passed";
     case Finish::kAsked: return "stopped";
     case Finish::kFailures: return "too many trials failed";
+    case Finish::kNoLeader: return "the study that it transfers from has no result";
   }
   SLUICE_CHECK(false, "a finish has a name");
 }

@@ -32,6 +32,7 @@ enum class Finish : std::uint8_t {
   kDeadline,
   kAsked,     // by the user
   kFailures,  // too many trials failed
+  kNoLeader,  // it transfers, and its leader has ended without a result
 };
 std::string_view Name(Finish finish);
 

@@ -140,7 +140,9 @@ class Policy {
   bool LooksAtSpeeds() const { return traits_->inputs.speeds; }
   bool LooksAtPaces() const { return traits_->inputs.paces; }
   bool LooksAtForecasts() const { return traits_->inputs.forecasts; }
-  bool TransfersEarly() const { return traits_->can.transfers_early; }
+  TransferRule transfer_rule() const { return traits_->can.transfers; }
+  // Whether a study may train the best of its leader before the leader has ended.
+  bool TransfersEarly() const { return transfer_rule() != TransferRule::kFinalBest; }
   bool AsksAtReports() const { return traits_->asks_at_reports; }
 
  protected:

@@ -109,7 +109,7 @@ constexpr PolicyTraits kPolicies[] = {
         .what = "fuses trials of one shape into bundles, also on lent devices",
         .needs = {.memory = true},
         .inputs = {.speeds = true},
-        .can = {.fuses = true, .borrows = true, .transfers_early = true},
+        .can = {.fuses = true, .borrows = true, .transfers = TransferRule::kEachBest},
         .make = &Make<Hydro>,
     },
     {
@@ -117,8 +117,10 @@ constexpr PolicyTraits kPolicies[] = {
         .what = "Sluice's own: widens, packs and fuses trials so that all work ends soonest",
         .inputs = {.speeds = true, .paces = true, .forecasts = true},
         .asks_at_reports = true,
-        .can =
-            {.packs = Packing::kByProfile, .fuses = true, .borrows = true, .transfers_early = true},
+        .can = {.packs = Packing::kByProfile,
+                .fuses = true,
+                .borrows = true,
+                .transfers = TransferRule::kClearlyBetter},
         .make = &Make<Confluence>,
     },
 };

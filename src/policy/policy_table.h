@@ -38,13 +38,25 @@ enum class Packing {
   kAlways,
 };
 
+// When a study that trains the best trial of another study, its leader, trains which.
+enum class TransferRule {
+  kFinalBest,  // the best of the leader, once the leader has ended
+  kEachBest,   // the best so far; each new best replaces the one in training
+  // The best so far; a new best replaces the one in training if it is clearly better (Transfers).
+  kClearlyBetter,
+};
+// A study that may begin before its leader has ended does so once this part of the leader's trials
+// are over. With an earlier start it trains more trials that are not the best in the end. With a
+// later start, devices stay idle. Part of Hydro's rule as docs/policies.md gives it. Other values
+// were not measured.
+inline constexpr double kTransferFrom = 0.5;
+
 // What a policy can do.
 struct PolicyAbilities {
   Packing packs = Packing::kNever;
   bool fuses = false;    // trains several trials in one program
   bool borrows = false;  // runs trials on lent devices
-  // A study that trains the best trial of another study may begin before the other study has ended.
-  bool transfers_early = false;
+  TransferRule transfers = TransferRule::kFinalBest;
 };
 
 // A row of the table of policies.

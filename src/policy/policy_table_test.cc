@@ -21,7 +21,7 @@ TEST(PolicyTableTest, ARowIsFoundByItsNameAndMakesAPolicyThatKnowsIt) {
     ASSERT_TRUE(made) << made.error().message;
     EXPECT_EQ(&(*made)->traits(), &row);
     EXPECT_EQ((*made)->LooksAtRunning(), row.inputs.running);
-    EXPECT_EQ((*made)->TransfersEarly(), row.can.transfers_early);
+    EXPECT_EQ((*made)->TransfersEarly(), row.can.transfers != TransferRule::kFinalBest);
   }
   EXPECT_EQ(PolicyNames().size(), Policies().size());
   EXPECT_NE(FindPolicy(kDefaultPolicy), nullptr);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "cluster/width.h"
@@ -67,9 +68,24 @@ Division Divider::Divide() {
     for (const auto& study : state_.studies) {
       if (study->active()) sharers.push_back(SharerOf(*study, usual_seconds, size));
     }
+    YieldToLeaders(sharers);
     ForgiveIdleTime(sharers);
   }
   return Division(sluice::Divide(state_.cluster, std::move(sharers)));
+}
+
+// A study that starts before its leader has ended takes only what the leader leaves. Before enough
+// of the leader's trials are over it starts nothing, and so no room is kept for it.
+void Divider::YieldToLeaders(std::vector<Sharer>& sharers) {
+  std::map<StudyId, int> wants;
+  for (const Sharer& sharer : sharers) wants[sharer.study] = sharer.wants;
+  for (Sharer& sharer : sharers) {
+    const Study& study = state_.study(sharer.study);
+    const Study* leader = transfers_.LeaderOf(study);
+    if (leader == nullptr || leader->finished) continue;
+    const bool early = transfers_.LeaderProgress(study) < kTransferFrom;
+    if (early || wants[leader->id] > 0) sharer.wants = 0;
+  }
 }
 
 // Time in which a study had nothing to start is no credit: once it has work again, it has had as

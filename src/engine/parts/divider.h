@@ -44,6 +44,7 @@ class Divider {
 
  private:
   bool AreShared() const;
+  void YieldToLeaders(std::vector<Sharer>& sharers);
   void ForgiveIdleTime(std::vector<Sharer>& sharers);
   double UsualSeconds() const;
   int WantsOf(const Study& study) const;

@@ -1,5 +1,7 @@
 #include "engine/parts/planner.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -60,6 +62,7 @@ bool Planner::AnyMoves(const Study& study) {
 // others.
 void Planner::PlanApart(std::set<StudyId> wanted) {
   for (auto& study : state_.studies) {
+    if (wanted.contains(study->id)) ReplaceInTraining(*study);
     if (divider_.MayBorrow(*study)) wanted.insert(study->id);
     if (divider_.IsAtItsEnd(*study)) study->has_enough_room = true;
   }
@@ -256,19 +259,37 @@ void Planner::Resume(Study& study, const TrialGroup& group) {
   }
 }
 
+// A study that transfers may have no other room than that of the trial that it is to replace. So
+// that trial makes way before room is looked for.
+void Planner::ReplaceInTraining(Study& study) {
+  const bool trains = !study.running.empty() || !study.waiting.empty();
+  if (trains && study.active() && !study.spec.transfer.empty()) Transfer(study);
+}
+
 // Makes a trial of the point to transfer, and ends the trials of earlier points.
 bool Planner::Transfer(Study& study) {
   const Point* best = transfers_.Next(study);
   if (best == nullptr) return false;
   for (Trial& trial : study.trials) {
-    if (trial.state == TrialState::kRunning && !trial.leaving) {
+    const bool runs = trial.state == TrialState::kRunning && !IsEnding(trial);
+    const bool waits = trial.state == TrialState::kWaiting || trial.state == TrialState::kPaused;
+    if (!runs && !waits) continue;
+    trial.note = fmt::format("replaced: study '{}' has a better trial", study.spec.transfer);
+    if (runs) {
       departures_.Leave(study, trial, StopReason::kStopped);
-    } else if (trial.state == TrialState::kWaiting || trial.state == TrialState::kPaused) {
+    } else {
       judge_.Close(study, trial, TrialState::kStopped);
     }
   }
   state_.MakeTrial(study, *best);
   return true;
+}
+
+// Why a study ends that has nothing more to do.
+Finish Planner::WhyDone(const Study& study) {
+  if (!study.spec.transfer.empty() && study.trials.empty()) return Finish::kNoLeader;
+  const bool all_made = study.proposed() >= study.trials_wanted;
+  return study.exhausted && !all_made ? Finish::kExhausted : Finish::kTrials;
 }
 
 // Returns whether the study has just finished.
@@ -281,8 +302,7 @@ bool Planner::FinishIfIdle(Study& study) {
     if (state_.draining || study.paused || state_.cluster.nodes().empty()) return false;
     // A study that had no room has not asked yet whether a paused trial is worth resuming.
     if (study.count(TrialState::kPaused) > 0 && !study.has_enough_room) return false;
-    study.ending = study.exhausted && study.proposed() < study.trials_wanted ? Finish::kExhausted
-                                                                             : Finish::kTrials;
+    study.ending = WhyDone(study);
   }
   study.finished = true;
   state_.commands.push_back(StudyFinished{study.id});

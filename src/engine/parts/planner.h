@@ -42,7 +42,9 @@ class Planner {
   void GiveUp(Study& study, TrialId id);
   bool Feed(Study& study, int wanted);
   void Resume(Study& study, const TrialGroup& group);
+  void ReplaceInTraining(Study& study);
   bool Transfer(Study& study);
+  static Finish WhyDone(const Study& study);
   bool FinishIfIdle(Study& study);
 
   EngineState& state_;

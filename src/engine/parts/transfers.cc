@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 namespace sluice {
 namespace {
@@ -10,6 +12,29 @@ bool IsSame(const Point& a, const Point& b) {
   return std::ranges::equal(a, b, [](double x, double y) {
     return x == y || (std::isnan(x) && std::isnan(y));  // not active in either
   });
+}
+
+// How much better a new best must be to replace a point in training, as a part of the distance
+// between that point and the median of the leader's results. To begin again costs all that was
+// trained. Late in a search, new bests come in small steps, each of which would cost as much. The
+// value is a guess: not measured.
+constexpr double kClearly = 0.1;
+
+// Whether the leader's best is clearly better than its result for another of its points.
+bool IsClearlyBetter(const Study& leader, const Point& than) {
+  double loss = std::numeric_limits<double>::quiet_NaN();  // of that point
+  std::vector<double> losses;
+  for (const Trial& trial : leader.trials) {
+    const double its = leader.spec.objective.Loss(trial.result);
+    if (!std::isfinite(its)) continue;
+    losses.push_back(its);
+    if (IsSame(trial.point, than) && !(its >= loss)) loss = its;
+  }
+  if (std::isnan(loss)) return true;
+  const auto middle = losses.begin() + std::ssize(losses) / 2;
+  std::ranges::nth_element(losses, middle);
+  const double gain = loss - leader.spec.objective.Loss(leader.trial(leader.best).result);
+  return gain >= kClearly * std::abs(*middle - loss) && gain > 0;
 }
 
 }  // namespace
@@ -31,10 +56,14 @@ bool Transfers::PlanFollowers(const Study& leader) {
 const Point* Transfers::Next(const Study& study) const {
   const Study* leader = LeaderOf(study);
   if (leader == nullptr || !IsSet(leader->best)) return nullptr;
-  if (!leader->finished && !state_.PolicyOf(study).TransfersEarly()) return nullptr;
+  const Policy& policy = state_.PolicyOf(study);
+  if (!leader->finished && !policy.TransfersEarly()) return nullptr;
   const Point& best = leader->trial(leader->best).point;
-  const bool tried = !study.trials.empty() && IsSame(study.trials.back().point, best);
-  return tried ? nullptr : &best;
+  if (study.trials.empty()) return &best;
+  const Point& latest = study.trials.back().point;
+  if (IsSame(latest, best)) return nullptr;
+  const bool any = leader->finished || policy.transfer_rule() == TransferRule::kEachBest;
+  return any || IsClearlyBetter(*leader, latest) ? &best : nullptr;
 }
 
 bool Transfers::AllMade(const Study& study) const {

@@ -13,8 +13,15 @@ class Transfers {
   // Asks for plans of the studies that are to train the best point of this one. Returns whether
   // there are any.
   bool PlanFollowers(const Study& leader);
-  // The best point of the study's leader; nullptr if the study's latest trial already has that
-  // point. Also nullptr before the leader has finished, unless the policy transfers early.
+  // The leader of a study that transfers; nullptr if it is away, and for other studies.
+  const Study* LeaderOf(const Study& study) const;
+  // The point that the study is to train next, the best of its leader; nullptr if the study's
+  // latest trial already has that point. Before the leader has finished, the policy decides
+  // (TransferRule): nullptr where it waits for the end, and where the best is not clearly better
+  // than the point of the latest trial.
+  //
+  // Clearly better: by at least a tenth of the distance between the leader's result for the point
+  // of the latest trial and the median of the leader's results.
   const Point* Next(const Study& study) const;
   // Whether all trials of the study are made, apart from those whose proposals are on their way.
   bool AllMade(const Study& study) const;
@@ -27,8 +34,6 @@ class Transfers {
   double LeaderProgress(const Study& study) const;
 
  private:
-  const Study* LeaderOf(const Study& study) const;
-
   EngineState& state_;
 };
 

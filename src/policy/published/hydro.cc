@@ -15,11 +15,6 @@
 namespace sluice {
 namespace {
 
-// A study that trains the best trial of a search begins once this part of the search's trials have
-// ended. With an earlier start it trains more trials that are not the best in the end. With a later
-// start, devices stay idle. Part of Hydro's rule as docs/policies.md gives it. Other values were
-// not measured.
-constexpr double kTransferFrom = 0.5;
 // With moves: trials on a lent device must report within this part of the time that own devices
 // need for all trials. Without a limit, trials reported too late to be moved back, and all work
 // took up to 88 % longer (docs/evidence.md, generated scenarios 535 and 725). The value of a half
