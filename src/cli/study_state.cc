@@ -74,6 +74,15 @@ Duration BusyOf(const TrialInfo& trial, Time now) {
   return trial.busy + std::max(Duration(0), now - trial.started);
 }
 
+std::string WaitsFor(Reader& reader, const StudyInfo& study, const std::string& leader) {
+  if (leader.empty() || study.finished || study.count(TrialState::kRunning) > 0) return "";
+  const auto its = reader.FindStudy(leader);
+  if (!its) return leader + ", which is not in the store";
+  if (its->finished) return "";
+  if (!its->open) return leader + ", which is paused";
+  return fmt::format("{} ({}/{} trials)", leader, TrialsDone(its->counts), its->trials);
+}
+
 Result<StudyInfo> ChooseStudy(Reader& reader, const std::optional<std::string>& name) {
   return name ? reader.FindStudy(*name) : reader.LatestStudy();
 }

@@ -46,6 +46,11 @@ Duration ElapsedOf(const StudyInfo& study, const StudyStanding& standing, Time n
 // The time that a trial has spent in its launches, including a launch that is running.
 Duration BusyOf(const TrialInfo& trial, Time now);
 
+// The leader that a study with `transfer` waits for, and how it stands, as in "small, which is
+// paused". Empty if the study has no leader, has finished, or trains a trial, and once the leader
+// has finished.
+std::string WaitsFor(Reader& reader, const StudyInfo& study, const std::string& leader);
+
 // The study of this name. Without a name: the study that was changed last.
 Result<StudyInfo> ChooseStudy(Reader& reader, const std::optional<std::string>& name);
 // The same, from the store at `paths`.

@@ -74,8 +74,9 @@ class Workforce {
 
   // Tells idle hosts to exit.
   void DismissIdle();
-  // Kills every host immediately, and starts no other.
+  // Kills every host immediately, and starts no other until StartAgain.
   void KillAll();
+  void StartAgain() { killing_ = false; }
   // Whether no host is left.
   bool empty() const { return hosts_.empty(); }
 

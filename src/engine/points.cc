@@ -42,6 +42,12 @@ Result<std::vector<Point>> FillInAll(const Space& space, const std::vector<Point
 
 Result<PointsEnqueued> MakePoints(const Study& study, const std::vector<std::string>& points) {
   const Space& space = study.spec.space;
+  if (!study.spec.transfer.empty()) {
+    return FailedPrecondition(
+        fmt::format("study '{}' trains the best trial of study '{}', and no other point: enqueue "
+                    "points in '{}'",
+                    study.spec.name, study.spec.transfer, study.spec.transfer));
+  }
   if (study.queue.size() + points.size() > kMostEnqueued) {
     return FailedPrecondition(
         fmt::format("expected at most {} points in the queue of '{}', found {} there and {} more",

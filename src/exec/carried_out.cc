@@ -17,12 +17,6 @@ Status CheckCarriedOut(const StudySpec& spec) {
         "tune with fifo and 'resources: {{gpus: 0.5}}'",
         spec.policy));
   }
-  if (!spec.transfer.empty()) {
-    return FailedPrecondition(
-        "transfer: a study that trains the best of another runs beside it, and Sluice runs one "
-        "study "
-        "at a time yet: try it with 'sluice simulate', and tune by hand what 'sluice best' shows");
-  }
   return {};
 }
 

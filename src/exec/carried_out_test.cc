@@ -53,14 +53,5 @@ TEST(CarriedOutTest, WhatOtherPoliciesDoNotUseIsNoHindrance) {
   }
 }
 
-TEST(CarriedOutTest, TransfersAreNot) {
-  StudySpec study = StudyWith("");
-  study.transfer = "small";
-  const Status status = CheckCarriedOut(study);
-  ASSERT_FALSE(status);
-  EXPECT_EQ(status.error().code, ErrorCode::kFailedPrecondition);
-  EXPECT_THAT(status.error().message, StartsWith("transfer: "));
-}
-
 }  // namespace
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/planted.h"
@@ -29,6 +30,13 @@ Result<std::int64_t> ReadNumber(Statement& query) {
   return number;
 }
 
+// How many trials a study is to have. One that transfers has as many as it has begun.
+int TrialsOf(const Study& study) {
+  const int wanted = study.trials_wanted + study.forks;
+  const auto made = static_cast<int>(study.trials.size());
+  return study.spec.transfer.empty() ? wanted : std::max(wanted, made);
+}
+
 }  // namespace
 
 StudyRow RowOf(const Study& study, bool open) {
@@ -41,7 +49,7 @@ StudyRow RowOf(const Study& study, bool open) {
           .seed = study.seed,
           .created = study.created,
           .deadline = study.deadline,
-          .trials = study.trials_wanted + study.forks,
+          .trials = TrialsOf(study),
           .ending = std::string(Name(study.ending)),
           .finished = study.finished,
           .best = study.best,

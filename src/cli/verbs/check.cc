@@ -13,6 +13,7 @@
 #include "cli/verbs/verb.h"
 #include "exec/carried_out.h"
 #include "exec/machine/machine.h"
+#include "exec/session/leaders.h"
 #include "exec/wall_clock.h"
 #include "ledger/earlier_study.h"
 #include "policy/fusion.h"
@@ -170,6 +171,8 @@ Findings Inspect(const Context& context, const StudyFile& file, const Machine& m
     found.errors.push_back({program.error(), file.place});
   }
   if (const Status status = CheckCarriedOut(spec); !status)
+    found.errors.push_back({status.error()});
+  if (const Status status = CheckLeader(context.paths.database, spec); !status)
     found.errors.push_back({status.error()});
   if (at_once == 0) {
     found.errors.push_back({Error{

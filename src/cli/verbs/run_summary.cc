@@ -35,7 +35,9 @@ std::string DescribeEnd(RunEnd end, const StudyInfo& study) {
 // Whether a finished study has failed: all its trials failed, or failures ended it.
 bool CameToNothing(const StudyInfo& study) {
   const bool all_failed = study.made() > 0 && study.count(TrialState::kFailed) == study.made();
-  return study.finished && (all_failed || study.ending == Name(Finish::kFailures));
+  const bool in_vain =
+      study.ending == Name(Finish::kFailures) || study.ending == Name(Finish::kNoLeader);
+  return study.finished && (all_failed || in_vain);
 }
 
 // The most frequent notes of failed trials, each with the first trial that has it, and with the

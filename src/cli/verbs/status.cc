@@ -11,6 +11,7 @@
 #include "cli/text/what_mattered.h"
 #include "cli/verbs/verb.h"
 #include "cli/view/progress.h"
+#include "exec/session/leaders.h"
 #include "exec/wall_clock.h"
 
 namespace sluice {
@@ -54,6 +55,7 @@ struct Snapshot {
   std::vector<TrialInfo> running;
   std::vector<Beside> beside;  // the other studies that run
   WhatMattered mattered;
+  std::string waits_for;
 };
 
 Result<Snapshot> Look(const Context& context, const std::optional<std::string>& name) {
@@ -70,10 +72,12 @@ Result<Snapshot> Look(const Context& context, const std::optional<std::string>& 
   SLUICE_ASSIGN(snapshot.running, reader->Trials(snapshot.study.id, TrialState::kRunning));
   snapshot.mattered = LookWhatMattered(*reader, snapshot.study);
   snapshot.standing = StandingOf(snapshot.study, holder);
+  SLUICE_ASSIGN(const std::string leader, LeaderOf(*reader, snapshot.study.id));
+  snapshot.waits_for = WaitsFor(*reader, snapshot.study, leader);
   SLUICE_ASSIGN(const std::vector<StudyInfo> studies, reader->Studies());
   for (const StudyInfo& other : studies) {
     StudyStanding standing = StandingOf(other, holder);
-    if (other.id != snapshot.study.id && standing.pid != 0)
+    if (other.id != snapshot.study.id && !other.finished && standing.pid != 0)
       snapshot.beside.push_back({other, std::move(standing)});
   }
   return snapshot;
@@ -145,6 +149,7 @@ void ShowStatus(const Context& context, const Snapshot& at, Time now) {
   Print(Labelled(
       {{"study", Inked(study.name, Ink::kBold, terminal)},
        {"state", Inked(Describe(at.standing), InkOf(at.standing.state), terminal)},
+       {"waits for", at.waits_for},
        {"progress",
         fmt::format("{}/{} trials ({}%)", TrialsDone(study.counts), study.trials, percent)},
        {"trials", DescribeCounts(study, terminal)},

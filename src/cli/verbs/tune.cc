@@ -10,6 +10,7 @@
 #include "cli/verbs/run_summary.h"
 #include "cli/verbs/verb.h"
 #include "engine/read/study_change.h"
+#include "exec/session/leaders.h"
 #include "exec/session/session.h"
 #include "ledger/reader.h"
 
@@ -125,7 +126,15 @@ Result<int> TuneAction(const Context& context, const TuneOptions& options) {
   }
   if (const Status good = CheckHasEnd(file.spec, options.trials.has_value()); !good)
     return InvalidArgument(fmt::format("{}: {}", options.file, good.error().message));
+  if (options.trials && !file.spec.transfer.empty()) {
+    return InvalidArgument(
+        "--trials: expected nothing beside 'transfer', since the trials are the best of another "
+        "study; leave it out");
+  }
   if (options.trials) file.spec.trials = *options.trials;
+  // Before --replace removes anything.
+  if (const Status led = CheckLeader(context.paths.database, file.spec); !led)
+    return Fail(led.error().code, Placed(file, led.error().message));
   const auto program = FindProgram(file.spec, file.folder);
   if (!program)
     return Fail(program.error().code, fmt::format("{}: {}", file.place, program.error().message));

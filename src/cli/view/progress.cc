@@ -263,8 +263,10 @@ Result<Progress> MakeProgress(Reader& reader, const StudyInfo& study, Time now) 
   Pace pace(now);
   Population population;
   if (const auto source = reader.Source(study.id)) {
-    if (const auto spec = ReadStudy(*source, study.name, study.name))
+    if (const auto spec = ReadStudy(*source, study.name, study.name)) {
       population.full = PopulationBudget(spec->stopper);
+      progress.waits_for = WaitsFor(reader, study, spec->transfer);
+    }
   }
   SLUICE_ASSIGN(const std::vector<TrialSummary> latest,
                 reader.LatestTrials(study.id, Pace::kLookBack));

@@ -53,9 +53,10 @@ struct Progress {
   Time deadline = kNever;
   bool ending = false;  // no new trials are made; `reason` says why
   bool finished = false;
-  bool paused = false;  // not finished, and no controller is to run it
-  std::string reason;   // why it ends or ended, or why the machine could not go on with it
-  Duration elapsed{0};  // from when the study was made until now, or until it finished
+  bool paused = false;    // not finished, and no controller is to run it
+  std::string reason;     // why it ends or ended, or why the machine could not go on with it
+  std::string waits_for;  // the study whose end it waits for, and how that stands; "": none
+  Duration elapsed{0};    // from when the study was made until now, or until it finished
   std::optional<Best> best;
   std::vector<Running> running;  // the first kMaxRunningKept running trials, in order of starting
   std::optional<double> trials_per_minute;

@@ -177,6 +177,7 @@ std::string OutlookText(const Progress& progress, bool utf8) {
   if (progress.paused)
     return progress.reason.empty() ? "paused" : fmt::format("paused: {}", progress.reason);
   if (progress.ending) return fmt::format("ending: {}", progress.reason);
+  if (!progress.waits_for.empty()) return "waits for " + progress.waits_for;
   if (!progress.left) return utf8 ? "— left" : "? left";
   const std::string left = FormatDuration(*progress.left);
   return progress.left_is_deadline ? fmt::format("deadline in {}", left)

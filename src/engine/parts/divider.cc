@@ -77,6 +77,9 @@ Division Divider::Divide() {
 // A study that starts before its leader has ended takes only what the leader leaves. Before enough
 // of the leader's trials are over it starts nothing, and so no room is kept for it.
 void Divider::YieldToLeaders(std::vector<Sharer>& sharers) {
+  const bool any = std::ranges::any_of(
+      state_.studies, [](const auto& study) { return !study->spec.transfer.empty(); });
+  if (!any) return;
   std::map<StudyId, int> wants;
   for (const Sharer& sharer : sharers) wants[sharer.study] = sharer.wants;
   for (Sharer& sharer : sharers) {

@@ -111,6 +111,20 @@ std::optional<std::string> ChangesWhatForksKeep(const recipe::Recipe& recipe,
   return std::nullopt;
 }
 
+// Refuses what has no effect in a study that trains the best trial of another.
+Status CheckTransfer(const StudySpec& spec, std::string_view text, std::string_view file) {
+  if (spec.transfer.empty()) return {};
+  const auto refuse = [&](std::string_view key) {
+    return Refuse(text, file, key,
+                  "expected nothing beside 'transfer', since its trials are the best of another "
+                  "study, one at a time; remove the key");
+  };
+  if (spec.stopper.name != "none") SLUICE_TRY(refuse("stopper"));
+  if (!spec.enqueue.empty()) SLUICE_TRY(refuse("enqueue"));
+  if (spec.warm_start) SLUICE_TRY(refuse("warm_start"));
+  return {};
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::string_view text,
@@ -125,6 +139,7 @@ Result<std::vector<std::string>> CheckNewStudy(const StudySpec& spec, std::strin
     SLUICE_TRY(Refuse(text, file, "program", message));
   }
   SLUICE_TRY(CheckBlanks(spec, text, file));
+  SLUICE_TRY(CheckTransfer(spec, text, file));
   const Demand& demand = spec.demand;
   SLUICE_TRY(CheckSize(text, file, "resources.memory", demand.memory_bytes, kLeastMemory));
   if (demand.fused_bytes != demand.memory_bytes)

@@ -137,6 +137,7 @@ Status LocalController::Begin() {
   SLUICE_TRY(reception_.Listen(paths_.socket));
   for (const auto& [study, lodger] : lodgers_)
     lodger->site().Welcome(controller_->workforce(study));
+  SLUICE_TRY(TakeInLeaders());
   loop_->At(loop_->Now() + patience_, [this] { is_new_ = false; });
   if (ready_) ready_();
   return {};
@@ -187,16 +188,41 @@ Status LocalController::TakeIn(const std::string& name, const wire::Ask& ask) {
   std::vector<Observation> knowledge;
   SLUICE_ASSIGN(auto lodger, MakeLodger(reader->database(), *alone->study(info.id), knowledge));
   std::vector<std::string> hidden = HiddenFrom(lodger->site().world(), node_);
-  // The cores are those of the command that started this process.
-  if (!event || !std::holds_alternative<StudyStopAsked>(*event))
+  const bool stops = event && std::holds_alternative<StudyStopAsked>(*event);
+  const bool is_over = !event && info.finished;
+  if (!stops && !is_over) {
+    // The cores are those of the command that started this process.
     SLUICE_TRY(CheckFits(alone->study(info.id)->spec, Without(node_, hidden),
                          fmt::format("the controller of the store (process {})", getpid())));
+    SLUICE_TRY(TakeInLeaderOf(*alone->study(info.id)));
+  }
   std::vector<EventBody> first;
   if (event) first.push_back(*event);
   controller_->Open(Drive(info.id, *lodger, std::move(knowledge)), std::move(alone), {node_},
                     std::move(hidden), std::move(first));
   lodger->site().Welcome(controller_->workforce(info.id));
   lodgers_[info.id] = std::move(lodger);
+  return {};
+}
+
+// A leader that has not finished is here already, or is paused.
+Status LocalController::TakeInLeaderOf(const Study& follower) {
+  const std::string& name = follower.spec.transfer;
+  if (name.empty() || controller_->engine().FindStudy(name) != nullptr) return {};
+  SLUICE_ASSIGN(const auto reader, Reader::Open(paths_.database));
+  const auto leader = reader->FindStudy(name);
+  if (!leader || !leader->finished) return {};
+  return TakeIn(name, {});
+}
+
+// Takes in the leaders that are missing: they ended while no controller lived, or while they were
+// not here.
+Status LocalController::TakeInLeaders() {
+  std::vector<StudyId> followers;
+  for (const auto& study : controller_->engine().studies()) {
+    if (!study->finished) followers.push_back(study->id);
+  }
+  for (const StudyId id : followers) SLUICE_TRY(TakeInLeaderOf(*controller_->engine().study(id)));
   return {};
 }
 
@@ -250,10 +276,20 @@ void LocalController::Asked(PeerId peer, const wire::Ask& ask) {
   callers_.try_emplace(peer);
   if (ask.verb == "lend" || ask.verb == "open" || ask.verb == "await") {
     requests_.push_back({peer, ask});
-  } else {
-    controller_->Asked(ask,
-                       [this, peer](const wire::Answer& answer) { reception_.Send(peer, answer); });
+    return;
   }
+  const Study* const study = controller_->engine().FindStudy(ask.study);
+  if (study != nullptr && IsKept(*study) && controller_->IsIdle(study->id)) {
+    if (ask.verb == "pause" || ask.verb == "kill") {
+      return reception_.Send(
+          peer, wire::Answer{.ok = false,
+                             .message = fmt::format("study '{}' does not run", ask.study),
+                             .facts = {{std::string(kNotDriven), 1}}});
+    }
+    controller_->workforce(study->id).StartAgain();
+  }
+  controller_->Asked(ask,
+                     [this, peer](const wire::Answer& answer) { reception_.Send(peer, answer); });
 }
 
 // Handles what changes which studies there are, outside of the loop's handlers.
@@ -298,17 +334,24 @@ void LocalController::Lend(const Request& request) {
   }
   if (const Status taken = writer_->ledger().TakeUp(); !taken) {
     failure_ = taken.error();
-  } else {
-    controller_->GoOnAfter(writer_->ledger().last());
+    return;
   }
+  controller_->GoOnAfter(writer_->ledger().last());
+  // The command may have ended a study that others wait for.
+  if (const Status led = TakeInLeaders(); !led) failure_ = led.error();
 }
 
 bool LocalController::Open(const Request& request) {
-  const Study* const study = controller_->engine().FindStudy(request.ask.study);
-  if (study != nullptr && (study->finished || study->paused)) return false;
+  const Study* study = controller_->engine().FindStudy(request.ask.study);
+  if (study != nullptr && (study->finished || study->paused)) {
+    if (!IsKept(*study) || !controller_->IsIdle(study->id)) return false;
+    LetGo(study->id);  // it comes anew, with its world
+    study = nullptr;
+  }
   if (!Settle()) return true;  // the loop sees the failure, and whoever asked asks the next one
-  const Status done =
+  Status done =
       study != nullptr ? Change(*study, request.ask) : TakeIn(request.ask.study, request.ask);
+  if (const Status led = TakeInLeaders(); done && !led) done = led;
   if (!Settle()) return true;
   reception_.Send(request.peer, AnswerOf(done));
   return true;
@@ -336,33 +379,64 @@ Status LocalController::Change(const Study& study, const wire::Ask& ask) {
 
 void LocalController::Await(const Request& request) {
   const Study* const study = controller_->engine().FindStudy(request.ask.study);
-  if (study == nullptr)
-    return reception_.Send(request.peer, wire::Answer{.ok = true, .message = ""});
-  callers_.at(request.peer).awaits = study->id;
+  if (study != nullptr && IsAtWork(study->id)) {
+    callers_.at(request.peer).awaits = study->id;
+  } else if (Settle()) {
+    reception_.Send(request.peer, wire::Answer{.ok = true, .message = ""});
+  }
+}
+
+// Whether a study that has finished stays for a study that trains its best trial.
+bool LocalController::IsKept(const Study& study) const {
+  return study.finished &&
+         std::ranges::any_of(controller_->engine().studies(), [&study](const auto& other) {
+           return !other->finished && other->spec.transfer == study.spec.name;
+         });
+}
+
+std::optional<StudyId> LocalController::FindDone() const {
+  for (const auto& [id, lodger] : lodgers_) {
+    if (controller_->IsIdle(id) && !IsKept(*controller_->engine().study(id))) return id;
+  }
+  return std::nullopt;
+}
+
+void LocalController::LetGo(StudyId study) {
+  controller_->Close(study);
+  lodgers_.erase(study);
 }
 
 // Lets go of the studies that have nothing more to do.
 void LocalController::LetGo() {
   if (failure_ || controller_->failure()) return;
-  std::vector<StudyId> gone;
   for (const auto& [id, lodger] : lodgers_) {
     const Study& study = *controller_->engine().study(id);
     if (study.finished || controller_->engine().IsHeld(study))
       controller_->workforce(id).DismissIdle();
-    if (controller_->IsIdle(id)) gone.push_back(id);
   }
-  for (const StudyId id : gone) {
-    controller_->Close(id);
-    lodgers_.erase(id);
+  // A leader is done when its last follower has been let go.
+  bool any = false;
+  while (const auto done = FindDone()) {
+    LetGo(*done);
+    any = true;
   }
-  if (gone.empty() || !Settle()) return;
+  const bool answers = std::ranges::any_of(callers_, [this](const auto& each) {
+    return IsSet(each.second.awaits) && !IsAtWork(each.second.awaits);
+  });
+  if (!(any || answers) || !Settle()) return;
   if (!IsOver()) AnswerWaiting({});
 }
 
-// Answers those who wait for a study that is no longer here.
+// Whether the study is here, and not only for a follower.
+bool LocalController::IsAtWork(StudyId id) const {
+  if (!lodgers_.contains(id)) return false;
+  return !controller_->IsIdle(id) || !IsKept(*controller_->engine().study(id));
+}
+
+// Answers those who wait for a study that is no longer at work here.
 void LocalController::AnswerWaiting(const Status& status) {
   for (auto& [peer, caller] : callers_) {
-    if (!IsSet(caller.awaits) || (status && lodgers_.contains(caller.awaits))) continue;
+    if (!IsSet(caller.awaits) || (status && IsAtWork(caller.awaits))) continue;
     caller.awaits = {};
     reception_.Send(peer, AnswerOf(status));
   }

@@ -32,9 +32,13 @@ namespace sluice {
 //   lend    answered once all that is known here is on disk. From then on nothing is written and
 //           nothing else is handled, until the next line on that connection, or its end.
 //   open    takes the study in, or changes it if it runs.
-//   await   answered when the controller has let go of the study; if it was the last study, once
-//           the store has been released too.
+//   await   answered when the controller has let go of the study, or keeps it for a follower only;
+//           if it was the last study, once the store has been released too.
 //   others  as Controller::Asked.
+//
+// A study that trains the best trial of another, its follower, needs that one in the engine. So a
+// leader that has finished is taken in with its follower, and is kept until the follower has
+// finished or is let go. A leader that is paused is let go as any study: its follower waits for it.
 class LocalController {
  public:
   struct Parts {
@@ -75,6 +79,8 @@ class LocalController {
                                              std::vector<Observation>& knowledge);
   Controller::Driven Drive(StudyId study, Lodger& lodger, std::vector<Observation> knowledge);
   Status TakeIn(const std::string& name, const wire::Ask& ask);
+  Status TakeInLeaderOf(const Study& follower);
+  Status TakeInLeaders();
   void Flush();
   void CommitDone();
   Status Settle();
@@ -87,7 +93,11 @@ class LocalController {
   bool Open(const Request& request);
   Status Change(const Study& study, const wire::Ask& ask);
   void Await(const Request& request);
+  bool IsKept(const Study& study) const;
+  std::optional<StudyId> FindDone() const;
+  void LetGo(StudyId study);
   void LetGo();
+  bool IsAtWork(StudyId study) const;
   void AnswerWaiting(const Status& status);
   bool IsOver() const;
   void Leave(const Status& status);

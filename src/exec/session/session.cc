@@ -18,6 +18,7 @@
 #include "exec/machine/machine.h"
 #include "exec/session/hand_over.h"
 #include "exec/session/interrupts.h"
+#include "exec/session/leaders.h"
 #include "exec/study_world.h"
 #include "exec/trainer.h"
 #include "exec/wall_clock.h"
@@ -131,6 +132,7 @@ Result<Link> Tune(const TuneRequest& request, const Say& say) {
   const Machine machine = InspectMachine();
   SLUICE_TRY(CheckCarriedOut(spec));
   SLUICE_TRY(CheckFits(spec, machine.node));
+  SLUICE_TRY(CheckLeader(request.paths.database, spec));
   SLUICE_TRY(FindLauncher());
   if (spec.training) {
     SLUICE_TRY(FindTrainer());
@@ -165,6 +167,7 @@ Result<Link> Tune(const TuneRequest& request, const Say& say) {
                     "choose another name with --name",
                     spec.name, request.paths.database));
   }
+  SLUICE_TRY(CheckLeader(request.paths.database, spec));  // it may have been deleted since
   SLUICE_TRY(MoveAside(request.paths.StudyFolder(spec.name)));
   SLUICE_TRY(KeepOwnWorld(request.paths.StudyFolder(spec.name)));
 
@@ -238,6 +241,14 @@ Status TakeChanges(const Study& study, ResumeRequest& request, StudyResumed& res
 
 // Fails if a study cannot go on as it is asked to.
 Status CheckGoesOn(const Study& study, const ResumeRequest& request, bool trials_given) {
+  if (!study.spec.transfer.empty()) {
+    // Once it has finished, its leader may have a better trial.
+    if (!request.trials) return {};
+    return InvalidArgument(
+        fmt::format("study '{}' trains the best trial of study '{}', however many there are: leave "
+                    "out --trials",
+                    study.spec.name, study.spec.transfer));
+  }
   const int made = study.proposed();
   if (request.trials && *request.trials < made) {
     return InvalidArgument(
@@ -298,6 +309,7 @@ Result<Link> Resume(const ResumeRequest& asked, const Say& say) {
   }
   SLUICE_TRY(CheckCarriedOut(spec));
   SLUICE_TRY(CheckFits(spec, InspectMachine().node));
+  SLUICE_TRY(CheckLeader(request.paths.database, spec));
   SLUICE_TRY(CheckGoesOn(study, request, asked.trials.has_value()));
   SLUICE_TRY(KeepOwnWorld(request.paths.StudyFolder(spec.name)));
   SLUICE_TRY(HandOver(request.paths, link, spec.name, Encode({{}, resumed})));
@@ -444,6 +456,7 @@ Status DeleteStudy(const StorePaths& paths, const std::string& name) {
     SLUICE_ASSIGN(auto reader, Reader::Open(paths.database));
     SLUICE_ASSIGN(info, reader->FindStudy(name));
   }
+  SLUICE_TRY(CheckNotFollowed(paths.database, name));
   // Trials that run would continue to write to the folder that is deleted.
   if (MayRun(info)) {
     // Nothing is killed unless the pen is to be had.
@@ -457,6 +470,7 @@ Status DeleteStudy(const StorePaths& paths, const std::string& name) {
   }
   SLUICE_ASSIGN(Pen pen, Pen::Take(paths, fmt::format("deleting '{}'", name)));
   SLUICE_ASSIGN(auto ledger, pen.OpenLedger(paths));
+  SLUICE_TRY(CheckNotFollowed(paths.database, name));
   SLUICE_TRY(CheckRemovable(ledger->database(), info.id));
   // The files are moved first. A study without files can be deleted again if this is cut off, but
   // files without a study would be forgotten. They are removed once others may write again, since

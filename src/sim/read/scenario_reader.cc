@@ -14,6 +14,7 @@
 #include "sim/read/policy_reader.h"
 #include "sim/read/scenario.h"
 #include "sim/read/scenario_study_reader.h"
+#include "space/same_points.h"
 
 namespace sluice {
 namespace {
@@ -204,11 +205,6 @@ class ScenarioReader {
       const auto leader = std::ranges::find_if(scenario_.studies, [&](const ScenarioStudy& other) {
         return other.spec.name == study.spec.transfer;
       });
-      const auto names = [](const ScenarioStudy& of) {
-        std::vector<std::string> all;
-        for (const Parameter& parameter : of.spec.space.parameters()) all.push_back(parameter.name);
-        return all;
-      };
       std::string why;
       if (leader == scenario_.studies.end()) {
         why = fmt::format("expected the study '{}', whose best trial this study takes, found none",
@@ -216,8 +212,10 @@ class ScenarioReader {
       } else if (!leader->spec.transfer.empty()) {
         why = fmt::format("expected a study that searches, found that '{}' transfers too",
                           study.spec.transfer);
-      } else if (names(*leader) != names(study)) {
-        why = fmt::format("expected the parameters of '{}', found others", study.spec.transfer);
+      } else if (const std::string other = WhyOtherPoints(study.spec.space, leader->spec.space);
+                 !other.empty()) {
+        why = fmt::format("expected the parameters of '{}', found others: {}", study.spec.transfer,
+                          other);
       }
       if (!why.empty())
         map_.Find("studies")->Report(fmt::format("study '{}': transfer: {}", study.spec.name, why));

@@ -28,22 +28,24 @@ Status RunningStudies::Show() {
 
 Status RunningStudies::Take(const StudyInfo& study, Time now) {
   const auto known = std::ranges::find(seen_, study.id, &SeenStudy::id);
+  // The controller keeps a study that has finished while another trains its best trial.
+  const bool runs = study.open && !study.finished;
   const bool ran = known != seen_.end() && !known->is_over;
   // One that is over may finish without having been seen to run again.
   const bool news = known != seen_.end() && known->progress.finished != study.finished;
-  if (!study.open && !ran && !news) return {};
+  if (!runs && !ran && !news) return {};
   auto progress = MakeProgress(reader_, study, now);
   // It was deleted after the studies were read. The next time it is not among them.
   if (!progress && progress.error().code == ErrorCode::kNotFound) return {};
   if (!progress) return std::unexpected(progress.error());
   SayPause(study);
   // A study that has come, ended or been resumed is now the last of its kind.
-  if (known != seen_.end() && ran == study.open) {
+  if (known != seen_.end() && ran == runs) {
     known->progress = std::move(*progress);
     return {};
   }
   if (known != seen_.end()) seen_.erase(known);
-  seen_.push_back({.id = study.id, .progress = std::move(*progress), .is_over = !study.open});
+  seen_.push_back({.id = study.id, .progress = std::move(*progress), .is_over = !runs});
   return {};
 }
 

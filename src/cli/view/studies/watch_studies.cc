@@ -43,7 +43,8 @@ Status WatchStudies(const StorePaths& paths, ViewMode mode) {
   SLUICE_ASSIGN(const std::vector<StudyInfo> studies, reader->Studies());
   const std::unique_ptr<StudiesView> view = MakeStudiesView(mode);
   auto controller = Link::Connect(paths);
-  if (!controller || std::ranges::none_of(studies, &StudyInfo::open)) {
+  const auto runs = [](const StudyInfo& study) { return study.open && !study.finished; };
+  if (!controller || std::ranges::none_of(studies, runs)) {
     view->Say("no study runs: 'sluice studies' lists all");
     return {};
   }
