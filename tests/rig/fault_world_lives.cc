@@ -144,6 +144,7 @@ void FaultWorld::Start() {
       checker_.Say("no controller starts any more: " + begun.error().message);
     return BuryAfterFailure();
   }
+  if (!life_->lodgings.empty()) failed_starts_ = 0;
   TakeInAlone(nodes);
 }
 
@@ -353,6 +354,7 @@ void FaultWorld::Gone(FaultTenant& tenant) {
   const Study& study = *tenant.alone->study(tenant.id());
   const bool finished = study.finished;
   See(finished ? "finished" : "drained");
+  if (std::ranges::any_of(study.trials, &Trial::restarted)) See("began again");
   if (finished && healed_) {
     checker_.Finished(*life_->ledger, *tenant.alone);
     for (const auto& [at, files] : tenant.ground->launches()) {

@@ -144,6 +144,12 @@ void StudyChecker::CheckOwnEnd(const Study& study, const Trial& trial, const Eve
   const bool as_program = ended->ending == Ending::kDone && ended->position.seq == 0;
   if (as_program && cut_short_.contains({trial.id, ended->launch}))
     Say(fmt::format("trial {} was cut short, and counts as done", Number(trial.id)));
+  const bool idle = ended->ending == Ending::kDone && trial.launch.reports == 0;
+  const bool is_ahead = ended->checkpoint_bytes > 0 && ended->checkpoint_work > before.work;
+  if (idle && is_ahead && Number(ended->launch) > 1 && !before.leaving && !trial.restarted &&
+      before.state == TrialState::kRunning && trial.state == TrialState::kComplete)
+    Say(fmt::format("trial {} is complete at {}, and its checkpoint is ahead at {}",
+                    Number(trial.id), trial.work, ended->checkpoint_work));
   if (own_end_ == 0) return;
   const bool by_itself = ended->ending == Ending::kDone && ended->launch == before.launch &&
                          before.state == TrialState::kRunning && !before.leaving;
