@@ -72,11 +72,12 @@ def spoil(edge, trial, kind):
     """Does to the trial's files what the trial could do itself."""
     folder = edge.files / f"studies/edge/trials/{trial}/launch-1"
     for name in NAMES:
-        (folder / name).unlink(missing_ok=True)
+        odd = folder / f"{name}.odd"
         if kind == "fifo":
-            os.mkfifo(folder / name)
+            os.mkfifo(odd)
         else:
-            (folder / name).symlink_to("/dev/zero")
+            odd.symlink_to("/dev/zero")
+        odd.rename(folder / name)  # in one step: the program may make the file at any moment
 
 
 @pytest.mark.parametrize("kind", ["fifo", "zero"])

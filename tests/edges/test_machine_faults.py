@@ -58,7 +58,11 @@ class ReadOnlyDisk(FullDisk):
 
     def remount(self, how):
         words = ["mount", "-o", f"remount,{how}", str(self.edge.files)]
-        subprocess.run(words, check=True, capture_output=True)
+        # It is refused while a file is open for writing: the controller may be about to exit.
+        wait_until(
+            lambda: subprocess.run(words, check=False, capture_output=True).returncode == 0,
+            what=f"{self.edge.files} to be remounted ({how})",
+        )
 
     def come(self):
         self.remount("ro")
