@@ -102,7 +102,6 @@ class FaultWorld {
   void FillDisk();
   void BreakDisk();
   void LoseNode();
-  void BringBackNode(std::size_t index);
   void NodesSeen();
   FaultTenant& AnyTenant();
   void Interfere();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "base/text.h"
 #include "ledger/recovery.h"
@@ -11,8 +12,8 @@
 namespace sluice {
 namespace {
 
-Result<StudySpec> SpecOf(Reader& reader, const StudyInfo& study) {
-  SLUICE_ASSIGN(const Creation created, FindCreation(reader.database(), study.id));
+Result<StudySpec> SpecOf(Reader& reader, StudyId study) {
+  SLUICE_ASSIGN(const Creation created, FindCreation(reader.database(), study));
   return created.body().spec;
 }
 
@@ -38,8 +39,8 @@ Status CheckNoCircle(Reader& reader, const std::string& study, const std::string
 }  // namespace
 
 Result<std::string> LeaderOf(Reader& reader, StudyId study) {
-  SLUICE_ASSIGN(const Creation created, FindCreation(reader.database(), study));
-  return created.body().spec.transfer;
+  SLUICE_ASSIGN(const StudySpec spec, SpecOf(reader, study));
+  return spec.transfer;
 }
 
 Status CheckLeader(const std::string& database, const StudySpec& spec) {
@@ -58,7 +59,7 @@ Status CheckLeader(const std::string& database, const StudySpec& spec) {
   if (!reader) return missing(reader.error());
   const auto leader = (*reader)->FindStudy(spec.transfer);
   if (!leader) return missing(leader.error());
-  SLUICE_ASSIGN(const StudySpec its, SpecOf(**reader, *leader));
+  SLUICE_ASSIGN(const StudySpec its, SpecOf(**reader, leader->id));
   if (const std::string why = WhyOtherPoints(spec.space, its.space); !why.empty()) {
     return FailedPrecondition(
         fmt::format("transfer: expected the space of study '{}', since its best point is trained "
